@@ -18,7 +18,7 @@ ci *stages:
 
 # Measure frazil beside other packages and write the table.
 bench *args:
-    python -m benchmarks {{args}}
+    python -m evidence.benchmarks {{args}}
 
 # Take the screenshots of the console in docs/how-to/console/ again.
 pictures:

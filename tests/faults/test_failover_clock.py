@@ -1,6 +1,6 @@
 """No ID repeats after a failover to a successor that missed claims, and whose clock is behind.
 
-``python -m benchmarks.failovers`` runs more clocks and seeds, and prints a table.
+``python -m evidence.benchmarks.failovers`` runs more clocks and seeds, and prints a table.
 """
 
 import pytest

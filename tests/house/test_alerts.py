@@ -21,7 +21,8 @@ METRICS = {f"frazil_{one.name}_total" for one in COUNTERS.values()} | {
 YEAR_S = 365 * 86400
 
 # Series as a program shows them, a sample each 15 s: what is not named stays as in HEALTHY. The
-# store is away from the 2nd minute to the 4th, as in `python -m benchmarks.incidents store`.
+# store is away from the 2nd minute to the 4th, as in `python -m evidence.benchmarks.incidents
+# store`.
 HEALTHY = {
     "failures_total": "0x60",
     "waits_total": "0+1x60",

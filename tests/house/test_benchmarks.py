@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import __main__ as command
-from benchmarks import fleet, ready, ready_stores
-from benchmarks.cases import CASES, Aim, Case, Sample
-from benchmarks.kept import Keeping, Repeats, check
-from benchmarks.ready_stores import Store
-from benchmarks.report import Report
-from benchmarks.runner import Plan, missing, run_case, scaled
-from benchmarks.subjects import Subject, Work
-from benchmarks.worker import run_round
+from evidence.benchmarks import __main__ as command
+from evidence.benchmarks import fleet, ready, ready_stores
+from evidence.benchmarks.cases import CASES, Aim, Case, Sample
+from evidence.benchmarks.kept import Keeping, Repeats, check
+from evidence.benchmarks.ready_stores import Store
+from evidence.benchmarks.report import Report
+from evidence.benchmarks.runner import Plan, missing, run_case, scaled
+from evidence.benchmarks.subjects import Subject, Work
+from evidence.benchmarks.worker import run_round
 from frazil.cli import bench
 from frazil.errors import InternalError
 
@@ -35,7 +35,7 @@ FEW = ["--rounds", "1", "--scale", "0.01", "--seed", "1"]
 def benchmarks(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command as a user does."""
     return subprocess.run(
-        [sys.executable, "-m", "benchmarks", *arguments],
+        [sys.executable, "-m", "evidence.benchmarks", *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,

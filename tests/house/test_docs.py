@@ -33,7 +33,7 @@ LONG = {
     "docs/evidence/torture.md",
 }
 PATH = re.compile(
-    r"`((?:src|tests|docs|evidence|spec|deploy|simulator|fuzz|mutation|benchmarks)/"
+    r"`((?:src|tests|docs|evidence|deploy|release)/"
     r"[\w./-]*[\w/])[`:]"
 )
 LINK = re.compile(r"\]\(([^)\s:#]+)(?:#[^)\s]*)?\)")

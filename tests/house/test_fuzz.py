@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from evidence.fuzz import __main__ as command
+from evidence.fuzz.targets import TARGETS
 from frazil.claims.holder import Holder
 from frazil.cli.files.text_rows import joined
 from frazil.inputs.duration import exact_us
@@ -14,8 +16,6 @@ from frazil.layout.text import parse_layout
 from frazil.schemes.scheme import _preset
 from frazil.service.redis.parser import Parser
 from frazil.system.clock import to_us
-from fuzz import __main__ as command
-from fuzz.targets import TARGETS
 
 WORDS = Parser._words
 JOINED = joined
@@ -123,5 +123,5 @@ def test_inputs_develop_until_one_fails(tmp_path, capsys, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(wrong)
     assert command.main(["duration", "--seconds", "1"]) == 1
     said = capsys.readouterr().out
-    kept = re.search(r"python -m fuzz duration --replay (\S+)", said)
+    kept = re.search(r"python -m evidence.fuzz duration --replay (\S+)", said)
     assert TARGETS["duration"].check(Path(kept[1]).read_bytes()) is None  # right here

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mutation.__main__ import Subject, main
+from evidence.mutation.__main__ import Subject, main
 
 ROOT = Path(__file__).parents[2]
 SUITE = """
@@ -36,7 +36,7 @@ def asked(tmp_path):
     (tmp_path / "test_suite.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     warm = subprocess.Popen(
-        [sys.executable, "-m", "mutation.warm"],
+        [sys.executable, "-m", "evidence.mutation.warm"],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -76,9 +76,11 @@ def test_a_suite_that_fails_without_a_mutant_ends_the_run(monkeypatch):
         started.append(subprocess.Popen(*arguments, **options))
         return started[-1]
 
-    monkeypatch.setattr("mutation.__main__.subprocess", SimpleNamespace(PIPE=-1, Popen=start))
+    monkeypatch.setattr(
+        "evidence.mutation.__main__.subprocess", SimpleNamespace(PIPE=-1, Popen=start)
+    )
     failing = Subject("registries/redis/renew.lua", ("tests/unit/nothing_is_here.py",))
-    monkeypatch.setattr("mutation.__main__._SUBJECTS", {"renew.lua": failing})
+    monkeypatch.setattr("evidence.mutation.__main__._SUBJECTS", {"renew.lua": failing})
     signal.alarm(60)
     try:
         with pytest.raises(SystemExit, match="fail without a mutant"):

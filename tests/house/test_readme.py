@@ -5,9 +5,9 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from evidence.simulator import KINDS
 from frazil.cli import main
 from frazil_torture.faults import FAULTS
-from simulator import KINDS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from release.website import charts, command, http, layouts, llms, pages, timeline, tree
 from tests.needs import needs
 from tests.tools.site import ROOT, Page, build, dead_links
-from website import charts, command, http, layouts, llms, pages, timeline, tree
 
 
 @pytest.fixture(scope="module")

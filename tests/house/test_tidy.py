@@ -93,13 +93,9 @@ def sources() -> list[Path]:
     for folder in (
         "src",
         "tests",
-        "benchmarks",
         "evidence",
         "examples",
-        "fuzz",
-        "mutation",
-        "simulator",
-        "website",
+        "release",
     ):
         found += (path for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES)
     return sorted(found)

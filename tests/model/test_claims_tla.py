@@ -21,7 +21,7 @@ from frazil.claims.slots import Slot
 from frazil.registries.base import Registry
 from tests.needs import needs
 
-SPEC = Path(__file__).resolve().parents[2] / "spec"
+SPEC = Path(__file__).resolve().parents[2] / "evidence" / "model"
 MODEL = (SPEC / "claims.tla").read_text(encoding="utf-8")
 SMALL = (SPEC / "claims.cfg").read_text(encoding="utf-8")
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from evidence.fuzz.codecs import slow_number, slow_text
 from frazil.errors import CodecError
 from frazil.schemes.alphabet import CHECKS, DIGITS
 from frazil.schemes.arrays import ints
 from frazil.schemes.codec import Codec
-from fuzz.codecs import slow_number, slow_text
 
 
 @st.composite

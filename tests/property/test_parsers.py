@@ -1,8 +1,8 @@
 """Every text that people and files bring in: it is read, or refused as theirs to fix.
 
-The checks are those of ``python -m fuzz``. Texts are random, or valid ones with something changed,
-since random text alone is refused at the first character; and valid ones a hundred thousand times
-over, which a reading in square time would not come to the end of.
+The checks are those of ``python -m evidence.fuzz``. Texts are random, or valid ones with something
+changed, since random text alone is refused at the first character; and valid ones a hundred
+thousand times over, which a reading in square time would not come to the end of.
 """
 
 import signal
@@ -13,11 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import frazil
+from evidence.fuzz.accepted import accepted
+from evidence.fuzz.targets import TARGETS
+from evidence.fuzz.urls import check_url
 from frazil.inputs.kinds import KINDS
 from frazil.schemes.scheme import PRESETS
-from fuzz.accepted import accepted
-from fuzz.targets import TARGETS
-from fuzz.urls import check_url
 
 LAYOUTS = [preset.layout for preset in PRESETS.values()]
 LONG = 200_000

@@ -5,11 +5,11 @@ Each breaks one line of the real code, which its docstring describes.
 
 from dataclasses import replace
 
+from evidence.simulator import Parts
 from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot
 from frazil.generator.keeper import KeeperPolicy
-from simulator import Parts
 from tests.conformance.wrong import NoGuard
 from tests.unit.walk.test_walk import interpreted
 

@@ -5,9 +5,9 @@ Some need a trace that chance rarely draws: theirs is kept as a schedule.
 
 from dataclasses import replace
 
+from evidence.simulator import Fault, Parts, Schedule
 from frazil.claims.record import Record
 from frazil.generator.keeper import KeeperPolicy
-from simulator import Fault, Parts, Schedule
 
 __all__ = ["FAILOVERS", "TRACES"]
 

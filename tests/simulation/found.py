@@ -4,10 +4,10 @@ A change of the drawing changes the schedule of a seed, so the schedule itself i
 comes with a copy of the code that failed: that still fails, and the current code does not.
 """
 
+from evidence.simulator import Fault, Parts, Schedule
 from frazil.claims.claim import Wait
 from frazil.claims.record import Record
 from frazil.generator.keeper import KeeperPolicy
-from simulator import Fault, Parts, Schedule
 from tests.simulation.canaries import CANARIES
 from tests.unit.walk.test_walk import interpreted
 

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
+from evidence.simulator.fleet import Fleet, Plan, main
+from evidence.simulator.indexed import IndexedSlots
+from evidence.simulator.violation import Violation
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot, SlotTable
-from simulator.fleet import Fleet, Plan, main
-from simulator.indexed import IndexedSlots
-from simulator.violation import Violation
 
 ALL = range(8)
 
@@ -69,7 +69,7 @@ class Leases(Record):
 
 
 def test_claims_that_overlap_are_found(monkeypatch):
-    monkeypatch.setattr("simulator.fleet.Record", Leases)
+    monkeypatch.setattr("evidence.simulator.fleet.Record", Leases)
     with pytest.raises((Violation, AssertionError)):
         Fleet(Plan(members=300, slots=200)).run()
 

@@ -2,12 +2,12 @@
 
 import pytest
 
+from evidence.simulator.clock import SMEAR_PPM, BootClock, WrongClock
+from evidence.simulator.ledger import Ledger
+from evidence.simulator.violation import Violation
 from frazil.claims.claim import Claim, LastSeen, Terms, VerbRequest
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot, SlotTable
-from simulator.clock import SMEAR_PPM, BootClock, WrongClock
-from simulator.ledger import Ledger
-from simulator.violation import Violation
 
 TERMS = Terms("toy", "", range(2), 2, 1 << 20, 1000, 0, 10)
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from evidence.simulator.order import Base, Order
+from evidence.simulator.violation import Violation
 from frazil.claims.claim import Terms
 from frazil.claims.record import Record
-from simulator.order import Base, Order
-from simulator.violation import Violation
 
 MS = 1000
 S = 1_000_000

@@ -10,8 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from frazil import COMPILED
-from simulator import (
+from evidence.simulator import (
     KINDS,
     MARKS,
     Fault,
@@ -22,8 +21,9 @@ from simulator import (
     run,
     shrink,
 )
-from simulator import __main__ as command
-from simulator.world import World
+from evidence.simulator import __main__ as command
+from evidence.simulator.world import World
+from frazil import COMPILED
 from tests.simulation.canaries import CANARIES
 from tests.simulation.failovers import FAILOVERS, TRACES
 from tests.simulation.found import FOUND
@@ -117,7 +117,7 @@ def test_a_failing_schedule_is_shrunk_to_its_cause():
     assert len(kinds) <= 4 < len(outcome.schedule.faults)
     assert small.violation is not None
     text = failure_text(small)
-    assert f"python -m simulator --seed {small.schedule.seed}" in text
+    assert f"python -m evidence.simulator --seed {small.schedule.seed}" in text
     assert "fork" in text
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engines import striking
+from evidence.benchmarks.engines import striking
 from frazil.tables.audit import Audit
 from tests.servers.redis import Server
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import engine_dask
+from evidence.benchmarks import engine_dask
 from frazil import dask
 from frazil.errors import ClaimLost, ConfigError
 from tests.needs import needs

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import engine_ray
+from evidence.benchmarks import engine_ray
 from frazil import ray as frazil_ray
 from frazil.errors import ConfigError
 from tests.needs import needs

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from benchmarks import engine_spark
+from evidence.benchmarks import engine_spark
 from frazil import spark
 from frazil.errors import ConfigError
 from tests.needs import needs

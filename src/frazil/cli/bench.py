@@ -7,7 +7,7 @@ measures the layout's limit, so calls are measured without a lead and with the l
 registry allows. The generator with the lead runs for a while first, until its claims have grown.
 
 Every ID is kept and compared with all others. A comparison with other packages takes many
-interleaved rounds: run ``python -m benchmarks`` in the source tree.
+interleaved rounds: run ``python -m evidence.benchmarks`` in the source tree.
 """
 
 import json
@@ -130,7 +130,8 @@ def command(*, request: Request, seconds: float, as_json: bool) -> None:
     """
     if request.url.maker == "icicle":
         raise ConfigError(
-            "cannot measure icicle:, whose servers make the IDs; run python -m benchmarks.icicle"
+            "cannot measure icicle:, whose servers make the IDs; in a checkout, run "
+            "python -m evidence.benchmarks.icicle"
         )
     if is_default("namespace"):
         request = _in_own_namespace(request)

@@ -58,7 +58,7 @@ COSTS = {
     "etcd": StepCost(9_200, 9.0),
     "zookeeper": StepCost(2_000, 8.2),
 }
-"""Measured by ``python -m benchmarks.claims``; docs/how-to/capacity.md has the table."""
+"""Measured by ``python -m evidence.benchmarks.claims``; docs/how-to/capacity.md has the table."""
 
 _ICICLE_CALL_HZ = 3_687  # single IDs a second, one client, one server: docs/how-to/icicle.md
 

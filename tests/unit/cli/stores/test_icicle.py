@@ -222,7 +222,7 @@ class TestOthers:
     def test_bench_names_another_tool(self, call, url):
         result = call("bench", "-u", url)
         assert result.exit_code == 2
-        assert "benchmarks.icicle" in result.output
+        assert "evidence.benchmarks.icicle" in result.output
 
 
 class TestScript:

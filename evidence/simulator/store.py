@@ -1,0 +1,162 @@
+"""The simulated store: one record, durable or not, with its own clock and incarnation.
+
+It fails like real stores: it stops, comes back without its last writes, is replaced by an older
+replica on another machine, is emptied, or is restored from a backup. The verbs on the record are
+the real ones.
+
+The store keeps one assumption, since the protocol excludes other cases from its promise: the first
+member after a loss that the store does not show remembers more than the store. Each loss is noted
+(``loss``), also for the other limit: that somebody who remembers can tell of it.
+
+A lost counter is refused until an operator restarts it (``World``), because without time waiting
+does not end a loss. As in a real store, the part of an incarnation before "/" identifies the data.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+
+from evidence.simulator.clock import WrongClock
+from evidence.simulator.loss import Loss
+from frazil.claims.claim import LastSeen
+from frazil.claims.record import Record
+from frazil.claims.slots import SlotTable
+
+__all__ = ["SimulatedStore"]
+
+_TAIL = 30
+_WRITES = 300
+_BACKUPS = 8
+
+
+class SimulatedStore:
+    """A namespace's record, and its faults."""
+
+    def __init__(
+        self,
+        record_type: type[Record],
+        clock: WrongClock,
+        true_us: Callable[[], int],
+        margin_us: int,
+    ) -> None:
+        self._record_type = record_type
+        self._true_us = true_us
+        self._margin_us = margin_us
+        self.losses: list[Loss] = []
+        self.clock = clock
+        self.record = record_type(slots=SlotTable())
+        self.incarnation = "1/1"
+        self._starts = 1
+        self._data = 1
+        self.down_until_us = 0
+        self.forgotten = False
+        self.silent = False
+        self.ever_top_us = 0
+        self.ever_ahead_us = 0
+        self._requests = 0
+        self._newest: dict[int, int] = {}
+        self._writes = 0
+        self._tail: deque[tuple[int, Record]] = deque(maxlen=_WRITES)
+        self._backups: deque[Record] = deque(maxlen=_BACKUPS)
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing was granted since the last loss."""
+        return bool(self.losses) and not self.losses[-1].granted
+
+    def serve(self, knows_us: int, sent_us: int, *, grants: bool) -> None:
+        """Note that a verb was served. knows_us: what its member knew of the clock."""
+        for loss in self.losses:
+            if not loss.granted:
+                loss.hear(knows_us, sent_us)
+                loss.granted = grants
+
+    def hides_from(self, seen: LastSeen) -> bool:
+        """Whether history was lost and this member would not notice."""
+        return self.silent and not (
+            seen.sid == self.record.sid and seen.revision > self.record.revision
+        )
+
+    def number_request(self) -> int:
+        """The number of a request that is sent now."""
+        self._requests += 1
+        return self._requests
+
+    def overtaken(self, number: int, member: int) -> bool | None:
+        """Whether later requests were served before this one of a member: its own, or others'."""
+        if number < self._newest.get(member, 0):
+            return True
+        overtaken = any(number < newest for newest in self._newest.values())
+        self._newest[member] = number
+        return False if overtaken else None
+
+    def copy(self) -> Record:
+        """The record for a verb to change."""
+        slots = self.record.slots
+        assert isinstance(slots, SlotTable)
+        return replace(self.record, slots=SlotTable(slots))
+
+    def keep(self, record: Record) -> None:
+        """Keep the record that a verb has changed."""
+        self._tail.append((self._true_us(), self.record))
+        self._writes += 1
+        if self._writes % 16 == 0:
+            self._backups.append(self.record)
+        self.record = record
+        self.forgotten = self.silent = False
+        now_us = record.last_us + record.offset_us
+        self.ever_top_us = max(self.ever_top_us, now_us)
+        self.ever_ahead_us = max(self.ever_ahead_us, now_us - self._true_us())
+
+    def restart(self, *, replaced: bool = False) -> None:
+        """Come back with a new incarnation, which also shows whether the data was replaced."""
+        self._starts += 1
+        self._data += replaced
+        self.incarnation = f"{self._data}/{self._starts}"
+        self.silent = False
+
+    def lose_tail(self, share: float) -> None:
+        """Come back without some of the last writes, usually few."""
+        if self._tail:
+            most = min(_TAIL, len(self._tail))
+            self._forget(self._tail[-1 - int(share**3 * most)][1])
+        self.restart(replaced=self.forgotten)
+
+    def take_over(self, missed_us: int, behind_us: int) -> None:
+        """Come back as a replica that missed the writes of some time, with a clock behind."""
+        since_us, record = self._true_us() - missed_us, self.record
+        for until_us, earlier in reversed(self._tail):
+            if until_us <= since_us:
+                break
+            record = earlier
+        self._forget(record)
+        self.restart(replaced=True)
+        self.clock.thaw()
+        self.clock.step(-behind_us)
+
+    def restore(self, share: float) -> None:
+        """Come back with an old backup."""
+        if self._backups:
+            self._forget(self._backups[int(share * len(self._backups))])
+        self.restart(replaced=self.forgotten)
+
+    def slip_back(self, share: float) -> None:
+        """Lose some of the last writes without a sign of it in the store."""
+        if self._tail:
+            self.lose_tail(share)
+            self.incarnation = self.record.incarnation or self.incarnation
+            self.silent = True
+
+    def wipe(self) -> None:
+        """Lose all data, without another sign of it."""
+        if self.silent:
+            self.restart()  # otherwise other data would show at the next start, like a loss
+        self._forget(self._record_type(slots=SlotTable()))
+
+    def _forget(self, record: Record) -> None:
+        self.record = record
+        self._tail.clear()
+        self.forgotten = True
+        if self.waits:
+            self.losses.pop()  # nothing was granted in between
+        self.losses.append(Loss(self._true_us(), self.ever_top_us, self._margin_us))
