@@ -18,7 +18,8 @@ from frazil.errors import ConfigError
 from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
-from frazil.registries.doctor import Finding, clock_offset
+from frazil.registries.doctor import Finding, clock_offset, record_clock
+from frazil.system.clock import wall_us
 
 __all__ = ["command"]
 
@@ -57,6 +58,9 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
     facts = [round_trip(registry.look)]
     if store_report.ahead_us is not None:
         facts.append(clock_offset(store_report.ahead_us, store_report.within_us))
+    if found is not None and registry.terms.timed:
+        ahead_us = found.now_us - wall_us() - (store_report.ahead_us or 0)
+        facts.append(record_clock(ahead_us, registry.terms))
     facts += store_report.facts
     facts.append(_namespace(found, registry, request, has_table=store_report.has_table))
     if trying:

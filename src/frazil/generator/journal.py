@@ -13,7 +13,9 @@ from typing import Any, TypeAlias
 
 from frazil.claims.claim import Claim, Terms
 from frazil.claims.holder import Holder
+from frazil.claims.record import JUMP_US
 from frazil.errors import ClockError, FrazilError
+from frazil.inputs.duration import span_text
 from frazil.inputs.masking import masked
 from frazil.system import clock
 from frazil.system.event_log import DEBUG, INFO, WARNING, tell
@@ -93,7 +95,7 @@ class Journal(StoreJournal):
     def __init__(self, url: str, terms: Terms) -> None:
         super().__init__(url, terms.namespace)
         self._terms = terms
-        self._awaits = False
+        self._awaits = self._ahead = False
 
     def __call__(self, event: str, **facts: Any) -> None:
         """Tell an event. The name is that of a method, like ``granted``."""
@@ -102,6 +104,7 @@ class Journal(StoreJournal):
     def granted(self, claim: Claim) -> None:
         """A claim was granted."""
         self._refused, self._awaits = "", False
+        self._compare(claim)
         begins_us = claim.start * self._terms.tick_us + self._terms.epoch_us
         ahead_s = (begins_us - claim.now_us) / 1e6 if self._terms.timed else 0.0
         # As after a loss: it begins where what was lost can have ended.
@@ -110,10 +113,12 @@ class Journal(StoreJournal):
 
     def minted(self, claim: Claim) -> None:
         """A claim was granted for the IDs of one call of ``mint``."""
+        self._compare(claim)
         self._claim(INFO, "claim granted", claim, mint=True)
 
     def renewed(self, claim: Claim, late_ticks: int = 0) -> None:
         """A claim was renewed. late_ticks: how long after its end."""
+        self._compare(claim)
         late_s = late_ticks * self._terms.tick_us / 1e6
         if late_s > 0:
             level = WARNING if late_s > _LATE_S else INFO
@@ -150,6 +155,17 @@ class Journal(StoreJournal):
         if before and before != now and _store_of(before) == _store_of(now):
             text = f"loss noticed: {self._here}: the store lost its claims, and has a new record"
             self._tell(WARNING, "loss noticed", text)
+
+    def _compare(self, claim: Claim) -> None:
+        """Tell once if the namespace's timestamps are far ahead of this host's clock."""
+        ahead_us = claim.now_us - clock.wall_us()
+        before, self._ahead = self._ahead, self._terms.timed and ahead_us > JUMP_US
+        if self._ahead and not before:
+            text = (
+                f"clock ahead: {self._here}: its timestamps are {span_text(ahead_us)} ahead of "
+                f"this host's clock; see {ClockError.page}"
+            )
+            self._tell(WARNING, "clock ahead", text, ahead_s=ahead_us / 1e6)
 
     def _claim(
         self, level: int, event: str, claim: Claim, end: int | None = None, **facts: Any

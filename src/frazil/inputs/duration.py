@@ -18,6 +18,7 @@ __all__ = [
     "duration_text",
     "duration_us",
     "exact_us",
+    "span_text",
     "wait_text",
 ]
 
@@ -97,6 +98,13 @@ def duration_text(us: int) -> str:
         if us and us % UNITS_US[unit] == 0:
             return f"{us // UNITS_US[unit]}{unit}"
     return f"{us}us"
+
+
+def span_text(us: int) -> str:
+    """A time between two clocks, rounded: ``314.8 ms``, ``75.0 s``, ``3,652.5 days``."""
+    if us < 1_000_000:
+        return f"{us / 1e3:.1f} ms"
+    return f"{us / 1e6:.1f} s" if us < UNITS_US["d"] else f"{us / UNITS_US['d']:,.1f} days"
 
 
 def wait_text(us: int) -> str:

@@ -223,7 +223,7 @@ class RecordRegistry(Registry, ABC):
         found: Snapshot | None = None
         with suppress(_LeaveError), self.step() as (record, _):
             if record.sid:
-                now_us = self.reading_us() + record.offset_us
+                now_us = max(self.reading_us(), record.last_us) + record.offset_us
                 held = tuple(record.holdings())
                 found = Snapshot(record.layout, record.fingerprint, now_us, held)
             raise _LeaveError

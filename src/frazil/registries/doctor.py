@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from frazil.claims.claim import Terms
-from frazil.inputs.duration import duration_text
+from frazil.errors import ClockError
+from frazil.inputs.duration import duration_text, span_text
 
 __all__ = [
     "COMMON_EVENTS",
@@ -23,6 +24,7 @@ __all__ = [
     "clock_steps",
     "old_primary",
     "outage",
+    "record_clock",
     "restart",
     "rollback",
     "state_loss",
@@ -73,8 +75,7 @@ def clock_offset(ahead_us: int, within_us: int = 0) -> Finding:
     """The effect of a clock difference: it is absorbed, and visible in the times of IDs."""
     if abs(ahead_us) < within_us:
         return Finding("clock", "good", f"within {duration_text(within_us)} of this host's")
-    apart_ms = abs(ahead_us) / 1e3
-    apart = f"{apart_ms:.1f} ms" if apart_ms < 1000 else f"{apart_ms / 1e3:.1f} s"
+    apart = span_text(abs(ahead_us))
     if abs(ahead_us) < _APART_US:
         return Finding("clock", "good", f"{apart} from this host's")
     which = "ahead of" if ahead_us > 0 else "behind"
@@ -84,6 +85,18 @@ def clock_offset(ahead_us: int, within_us: int = 0) -> Finding:
         f"{apart} {which} this host's",
         "IDs carry the store's time; set the wrong clock (above 10 s, the clocks of members do not "
         "confirm the store's)",
+    )
+
+
+def record_clock(ahead_us: int, terms: Terms) -> Finding:
+    """The effect of a record whose timestamps are ahead of the clock that its store reads."""
+    if ahead_us <= max(terms.horizon_ticks * terms.tick_us, _APART_US):
+        return Finding("timestamps", "good", "follow the clock")
+    return Finding(
+        "timestamps",
+        "bad",
+        f"{span_text(ahead_us)} ahead of the clock",
+        f"a clock was that far ahead when a process used the namespace; see {ClockError.page}",
     )
 
 

@@ -10,6 +10,7 @@ import frazil
 from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
+from frazil.system import clock
 from tests.servers import etcd, mariadb, postgres
 from tests.servers.redis import FLAVOURS, Server
 
@@ -32,6 +33,21 @@ def test_file(call, own_state_directory):
     for text in ("SQLite", "round trip", "namespace", "a second host", "may repeat"):
         assert text in result.stdout
     assert not own_state_directory.exists()
+
+
+@pytest.mark.parametrize("url", ["sqlite:{}/claims.db", "static:7?state={}/seven.db"])
+def test_a_file_that_a_wrong_clock_moved_ahead(call, tmp_path, monkeypatch, url):
+    url, right = url.format(tmp_path), clock.wall_us
+    call("init", url, "--new")
+    assert told(call("doctor", url, "--json"))["timestamps"]["found"] == "follow the clock"
+    with monkeypatch.context() as wrong:
+        wrong.setattr(clock, "wall_us", lambda: right() + 5 * 365 * 86_400_000_000)
+        assert call("mint", "-u", url).exit_code == 0
+    result = call("doctor", url, "--json")
+    assert result.exit_code == 1
+    found = told(result)["timestamps"]
+    assert (found["verdict"], found["found"]) == ("bad", "1,825.0 days ahead of the clock")
+    assert "alarms/clock.md" in found["meaning"]
 
 
 def test_memory_is_refused(call):
@@ -137,6 +153,12 @@ def test_postgres(call):
         found = told(result)
         assert found["a claim"]["verdict"] == found["rights"]["verdict"] == "good"
         assert "synchronous_commit on" in found["persistence"]["found"]
+        assert found["clock"]["verdict"] == found["timestamps"]["verdict"] == "good"
+        server.sql("UPDATE frazil.frazil_namespace SET offset_us = 864000000000")
+        moved = told(call("doctor", server.url(), "--json"))
+        assert (moved["clock"]["verdict"], moved["timestamps"]["verdict"]) == ("good", "bad")
+        assert moved["timestamps"]["found"] == "10.0 days ahead of the clock"
+        server.sql("UPDATE frazil.frazil_namespace SET offset_us = 0")
         server.sql("CREATE ROLE reader LOGIN")
         server.sql("GRANT SELECT ON frazil.frazil_namespace TO reader")
         result = call("doctor", server.url("reader"), "--json")

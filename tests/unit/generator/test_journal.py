@@ -162,7 +162,7 @@ def journal():
     return Journal("redis://h", terms_of(scheme(), 5_000_000))
 
 
-CLAIM = Claim(5, 1000, 2000, "t", 1 << 60)
+CLAIM = Claim(5, 1000, 2000, "t", 1_600_000_000_000_000)
 
 
 def test_a_renewal_is_late(records, journal):

@@ -4,7 +4,7 @@ import pytest
 
 import frazil
 from frazil.registries import connect
-from frazil.registries.doctor import clock_offset, restart
+from frazil.registries.doctor import clock_offset, record_clock, restart
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,13 @@ def test_a_clock_is_compared_as_precisely_as_it_is_known():
     assert clock_offset(314_800, 500_000).found == "within 500ms of this host's"
     assert clock_offset(-314_800).found == "314.8 ms from this host's"
     assert clock_offset(600_000, 500_000).found == "600.0 ms from this host's"
+
+
+def test_a_record_is_ahead_by_at_most_a_claim():
+    terms = connect("memory:?horizon=5s", "x", frazil.scheme("icicle")).terms
+    assert record_clock(5_000_000, terms).verdict == "good"
+    assert record_clock(5_000_001, terms).found == "5.0 s ahead of the clock"
+    assert record_clock(5_000_001, terms).verdict == "bad"
 
 
 def test_a_missing_directory_is_bad_and_the_default_one_is_not(tmp_path, monkeypatch):

@@ -344,7 +344,8 @@ function verbs.look()
   verbs.read_clock()
   return record.holdings({
     'look', ask.nonce, verbs.incarnation, record.sid, record.fingerprint,
-    redis.call('HMGET', KEYS[1], 'layout')[1] or '', text(verbs.reading_us + record.offset_us),
+    redis.call('HMGET', KEYS[1], 'layout')[1] or '',
+    text(math.max(verbs.reading_us, record.last_us) + record.offset_us),
   })
 end
 

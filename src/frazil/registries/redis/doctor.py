@@ -17,13 +17,14 @@ from frazil.registries.doctor import (
     outage,
     state_loss,
 )
+from frazil.system.clock import wall_us
 
-__all__ = ["examine"]
+__all__ = ["clock_ahead_us", "examine"]
 
 _OLDEST = (6, 2)
 
 
-def examine(link: Link, key: str, terms: Terms, ahead_us: int) -> StoreReport:
+def examine(link: Link, key: str, terms: Terms, ahead_us: int | None) -> StoreReport:
     """Examine the server of ``key``. ahead_us: how far its clock is ahead of this host's."""
     info = link.info()
     facts = [
@@ -35,6 +36,14 @@ def examine(link: Link, key: str, terms: Terms, ahead_us: int) -> StoreReport:
     ]
     events = (*COMMON_EVENTS, *_events(link, info, terms), outage(terms))
     return StoreReport(_server(info), tuple(facts), events, ahead_us)
+
+
+def clock_ahead_us(link: Link) -> int | None:
+    """How far the server's clock is ahead of this host's; None if this user may not read it."""
+    before_us = wall_us()
+    told = link.told("TIME")
+    middle_us = (before_us + wall_us()) // 2
+    return None if told is None else int(told[0]) * 1_000_000 + int(told[1]) - middle_us
 
 
 def _server(info: dict[str, str]) -> str:

@@ -42,7 +42,6 @@ from frazil.registries.base import Registry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.partitioned import PartitionedRegistry, share_terms
 from frazil.schemes.scheme import Scheme
-from frazil.system.clock import wall_us
 from frazil.system.data_file import text_beside
 
 __all__ = ["RedisRegistry", "claims_script", "connect_redis"]
@@ -181,12 +180,10 @@ class RedisRegistry(Registry):
 
     def examine(self) -> StoreReport:
         """See Registry."""
-        from frazil.registries.redis.doctor import examine
+        from frazil.registries.redis.doctor import clock_ahead_us, examine
 
-        before_us = wall_us()
-        _, (_, _, _, now_us, *_) = self._call("look", VerbRequest(LastSeen(), 0, token_hex(8)), 0)
-        middle_us = (before_us + wall_us()) // 2
-        return examine(self.link, self._key, self.terms, int(now_us) - middle_us)
+        self._call("look", VerbRequest(LastSeen(), 0, token_hex(8)), 0)  # raises what a member gets
+        return examine(self.link, self._key, self.terms, clock_ahead_us(self.link))
 
     def _call(self, verb: str, ask: VerbRequest, amount: int | None) -> tuple[str, list[str]]:
         """Run a verb in the store; returns the kind of reply and its parts."""

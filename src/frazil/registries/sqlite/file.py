@@ -31,7 +31,7 @@ from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries.sqlite import forks
 from frazil.registries.sqlite.files import boot_id, leads_to
 from frazil.registries.sqlite.lock import RevisionFile
-from frazil.registries.sqlite.revision import Found, Note, Sight, coming, log_fits
+from frazil.registries.sqlite.revision import Found, Note, Sight, coming, log_fits, stepped_us
 from frazil.registries.sqlite.slots import APPLICATION_ID, lay_out
 from frazil.system import clock
 from frazil.system.process import ProcessIdentity
@@ -49,7 +49,10 @@ _FLOCK = "hhqqi4x"  # struct flock: type, whence, start, length, process
 
 
 class ClaimsFile:
-    """A file at an absolute path, and how long to wait for it."""
+    """A file at an absolute path, and how long to wait for it.
+
+    stepped_us: how far the wall clock stepped forward, since this boot's last step by any process.
+    """
 
     def __init__(self, path: Path, busy_s: float) -> None:
         self.path = path
@@ -58,6 +61,7 @@ class ClaimsFile:
             path.with_name(path.name + ending) for ending in ("-journal", "-wal", "-shm")
         )
         self._busy_s = busy_s
+        self.stepped_us = 0
 
     @contextmanager
     def step(self, *, synced: bool) -> Iterator[tuple[sqlite3.Connection, str]]:
@@ -70,6 +74,7 @@ class ClaimsFile:
         try:
             self._roll_back()
             sight = _sight(main, lock.inode)
+            self.stepped_us = stepped_us(lock.notes, sight)
             if not log_fits(lock.notes, sight):  # applied to this file it would corrupt it
                 self._log.unlink(missing_ok=True)
                 self._index.unlink(missing_ok=True)

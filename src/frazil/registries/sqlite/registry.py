@@ -25,8 +25,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from frazil.claims.claim import Snapshot
-from frazil.claims.record import Record
-from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
+from frazil.claims.record import JUMP_US, Record
+from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
+from frazil.inputs.duration import span_text
 from frazil.inputs.url import Options, Url
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
@@ -35,6 +36,7 @@ from frazil.registries.sqlite.file import ClaimsFile
 from frazil.registries.sqlite.files import require_folder, require_local
 from frazil.registries.sqlite.slots import SqlSlots
 from frazil.schemes.scheme import Scheme
+from frazil.system.event_log import WARNING, tell
 from frazil.system.uninterrupted import apart
 
 __all__ = ["SqliteRegistry", "default_path"]
@@ -100,6 +102,8 @@ class SqliteRegistry(RecordRegistry):
                     record = self._load(db)
                     yield record, incarnation
                     self._store(db, record)
+                    if self.terms.timed and self._file.stepped_us > JUMP_US:
+                        self._warn(self._file.stepped_us)
             except FileNotFoundError:
                 self._settled = False  # the directory may be gone; the next step looks
                 raise
@@ -117,6 +121,18 @@ class SqliteRegistry(RecordRegistry):
         from frazil.registries.sqlite.doctor import examine
 
         return examine(self.path, self.terms, told_local=self._is_local)
+
+    def _warn(self, stepped_us: int) -> None:
+        """Tell that timestamps follow a step of this host's clock, without another clock."""
+        tell(
+            WARNING,
+            "clock ahead",
+            f"clock ahead: namespace {self.namespace!r} at {self.url}: this host's clock stepped "
+            f"forward by {span_text(stepped_us)}, and so do timestamps; see {ClockError.page}",
+            namespace=self.namespace,
+            store=self.url,
+            ahead_s=stepped_us / 1e6,
+        )
 
     def _load(self, db: sqlite3.Connection) -> Record:
         sql = f"SELECT {_COLUMNS} FROM namespace WHERE name=?"  # noqa: S608 - names of ours

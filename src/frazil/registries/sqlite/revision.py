@@ -39,7 +39,7 @@ from typing import NamedTuple
 
 from frazil.errors import ConfigError
 
-__all__ = ["SECTOR", "Found", "Note", "Notes", "Sight", "coming", "log_fits"]
+__all__ = ["SECTOR", "Found", "Note", "Notes", "Sight", "coming", "log_fits", "stepped_us"]
 
 SECTOR = 512
 _HEAD = "frazil-revision 1"
@@ -174,6 +174,18 @@ def coming(path: Path, notes: Notes, sight: Sight, revision: int) -> tuple[Note,
     else:
         whole = own and _ahead(revision, latest.durable)
     return _with_signs(base, sight, boot, revision, lost=not whole), True
+
+
+def stepped_us(notes: Notes, sight: Sight) -> int:
+    """How much more time has passed by the wall clock since the last step than by the boot clock.
+
+    0 if that was in another boot.
+    """
+    latest = notes.latest
+    if latest is None or not sight.boot or sight.boot != latest.boot:
+        return 0
+    before, now = latest.found, sight.found
+    return now.wall_us - before.wall_us - (now.boot_us - before.boot_us)
 
 
 def _with_signs(base: Note, sight: Sight, boot: str, revision: int, *, lost: bool) -> Note:

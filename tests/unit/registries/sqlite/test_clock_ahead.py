@@ -1,0 +1,81 @@
+"""A file that a wrong clock moved years ahead: who says so, and when."""
+
+import pytest
+
+import frazil
+from frazil.claims.claim import LastSeen
+from frazil.errors import ClockError
+from frazil.generator.verb_requests import ask_of
+from frazil.registries import connect
+from frazil.system import clock
+from tests.unit.generator.test_journal import records
+
+__all__ = ["records"]
+
+YEARS_US = 10 * 365 * 86_400_000_000
+
+
+@pytest.fixture(params=["sqlite:{}/claims.db", "static:7?state={}/seven.db"])
+def url(request, tmp_path):
+    url = request.param.format(tmp_path)
+    frazil.init(url, new=True)
+    return url
+
+
+@pytest.fixture
+def shifted(monkeypatch):
+    """Sets this process's wall clock ahead."""
+    right = clock.wall_us
+
+    def shift(us):
+        monkeypatch.setattr(clock, "wall_us", lambda: right() + us)
+
+    return shift
+
+
+def test_a_process_whose_clock_is_years_ahead_says_so(records, url, shifted):
+    frazil.mint(1, url)
+    assert not records.of("clock ahead")
+    shifted(YEARS_US)
+    with frazil.open(url, keep=0) as ids:
+        ids()
+    (told,) = records.of("clock ahead")
+    assert told.levelname == "WARNING"
+    text = told.getMessage()
+    assert "this host's clock stepped forward by 3,650.0 days, and so do timestamps" in text
+    assert ClockError.page in text
+    assert told.frazil_ahead_s == pytest.approx(YEARS_US / 1e6, abs=60)
+
+
+@pytest.mark.parametrize("use", [frazil.mint, lambda _, url: frazil.open(url, keep=0)()])
+def test_a_process_with_the_right_clock_says_that_the_file_is_ahead(records, url, shifted, use):
+    shifted(YEARS_US)
+    frazil.mint(1, url)
+    records.of()
+    records.clear()
+    shifted(0)
+    use(1, url)
+    (told,) = records.of("clock ahead")
+    assert told.levelname == "WARNING"
+    assert "timestamps are 3,650.0 days ahead of this host's clock; see" in told.getMessage()
+
+
+def test_a_running_generator_says_it_once(records, url, shifted):
+    with frazil.open(url) as ids:
+        walk = ids._walk
+        ids()
+        shifted(YEARS_US)
+        walk.registry.grant(ask_of(LastSeen()), 1)
+        shifted(0)
+        for _ in range(3):
+            walk.keeper.journal.renewed(walk.registry.grant(ask_of(LastSeen()), 1))
+    assert len(records.of("clock ahead")) == 2  # of the step, and of what it left
+
+
+def test_a_snapshot_has_the_time_of_the_next_claim(url, shifted):
+    registry = connect(url, "default", frazil.scheme("icicle"))
+    shifted(YEARS_US)
+    registry.grant(ask_of(LastSeen()), 1)
+    shifted(0)
+    found = registry.look().now_us
+    assert found <= registry.grant(ask_of(LastSeen()), 1).now_us <= found + 10_000_000
