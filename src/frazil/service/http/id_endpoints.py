@@ -147,8 +147,10 @@ class SingleIdEndpoint(IdEndpoint):
                 return None
             if fields.get(b"user-agent", b"").startswith(BROWSER):
                 return None
-        elif not self.guard.passes(fields.get(b"authorization", b""), "issue", self.served.name):
-            return None
+        else:
+            kind, _, secret = fields.get(b"authorization", b"").partition(b" ")
+            if kind != b"Bearer" or not self.guard.passes(secret, "issue", self.served.name):
+                return None
         n = self.served.ready_one()
         if n is None:
             return None

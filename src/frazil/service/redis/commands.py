@@ -17,10 +17,11 @@ This module computes the replies; ``redis.server`` has the connections and the c
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from math import isinf
 
 from frazil.errors import FrazilError, Misuse
+from frazil.schemes.scheme import Scheme
 from frazil.service import logs
 from frazil.service.inspection import facts_of
 from frazil.service.namespace import ServedNamespace
@@ -28,7 +29,7 @@ from frazil.service.problems import TITLES, no_id, refused
 from frazil.service.texts import texts
 from frazil.service.tokens import Guard, OverQuota, Scope
 
-__all__ = ["IDS_MOST", "OK", "Answer", "Commands", "bulk", "error_of"]
+__all__ = ["IDS_MOST", "OK", "Again", "Answer", "Commands", "bulk", "error_of", "shown"]
 
 IDS_MOST = 10_000
 """The most IDs in one reply."""
@@ -38,12 +39,16 @@ OK = b"+OK\r\n"
 _PART = 500  # IDs of a reply that are made and written together
 _EXACT_BITS = 53  # of an integer that every client holds
 _STEP = 50  # commands of a transaction that are answered together
-_SINGLE = frozenset({b"INCR", b"INCRBY", b"FRAZIL.ID"})
-
 _INFO = "# Server\r\nserver_name:frazil\r\nredis_mode:standalone\r\nrole:master\r\nloading:0\r\n"
 
 Answer = bytes | AsyncIterator[bytes]
 """A reply, or its parts."""
+
+Again = Callable[[int], tuple[int, bytes]]
+"""Answers up to so many repetitions of a command with IDs that are ready: how many, the replies."""
+
+_Form = Callable[[Scheme, Sequence[int]], bytes]
+"""Writes IDs as replies, one after the other."""
 
 
 class _Refused(Exception):
@@ -99,21 +104,19 @@ class Commands:
                         yield part
             yield bytes(replies)
 
-    def more(self, command: list[bytes], secret: bytes, n: int) -> tuple[int, bytes]:
-        """Answer up to ``n`` repetitions of a command; return how many, and the replies.
+    def again(self, command: list[bytes], secret: bytes) -> Again | None:
+        """Return what answers a command for one ID again, after an ID was the answer to it."""
+        form = _FORMS.get(command[0].upper())
+        if form is None:
+            return None
+        name = command[1].decode()
+        served, passes = self.namespaces[name], self.guard.passes
 
-        Only single IDs that are ready are answered here; the rest take the usual path.
-        """
-        name = command[0].upper()
-        if name not in _SINGLE or self.guard.refusal(secret, "issue", command[1].decode()):
-            return 0, b""
-        served = self.namespaces[command[1].decode()]
-        if self.guard.metered(secret):
-            return 0, b""
-        ids = served.ready(n)
-        if name == b"FRAZIL.ID":
-            return len(ids), b"".join([bulk(served.scheme.format(n)) for n in ids])
-        return len(ids), _numbers(served, ids)
+        def repeated(most: int) -> tuple[int, bytes]:
+            ids = served.ready(most) if passes(secret, "issue", name) else []
+            return len(ids), form(served.scheme, ids) if ids else b""
+
+        return repeated
 
     @property
     def known(self) -> str:
@@ -129,12 +132,12 @@ class Commands:
                 raise _Refused("ERR the increment must be 1; use INCR ns, or FRAZIL.IDS ns n")
             args = args[:1]
         served = self._served(args, 1, "INCR ns", secret, "issue")
-        return self._single(served, secret, lambda n: _numbers(served, [n]))
+        return self._single(served, secret, _numbers)
 
     def one(self, args: list[bytes], secret: bytes) -> Answer:
         """``FRAZIL.ID ns``."""
         served = self._served(args, 1, "FRAZIL.ID ns", secret, "issue")
-        return self._single(served, secret, lambda n: bulk(served.scheme.format(n)))
+        return self._single(served, secret, _texts)
 
     def many(self, args: list[bytes], secret: bytes) -> Answer:
         """``FRAZIL.IDS ns n``."""
@@ -142,11 +145,7 @@ class Commands:
         text = args[1]
         if not (text.isdigit() and len(text) <= 9 and 0 < int(text) <= IDS_MOST):
             raise _Refused(f"ERR n must be a whole number from 1 to {IDS_MOST}")
-
-        def reply(ids: list[int]) -> bytes:
-            return b"".join(map(bulk, texts(served.scheme, ids)))
-
-        return self._wait(served, secret, int(text), reply, b"*%d\r\n" % int(text))
+        return self._wait(served, secret, int(text), _texts, b"*%d\r\n" % int(text))
 
     def inspect(self, args: list[bytes], secret: bytes) -> Answer:
         """``FRAZIL.INSPECT ns id``."""
@@ -194,26 +193,27 @@ class Commands:
             raise _Refused(f"NOPERM {refused(refusal)}")
         served = self.namespaces.get(name)
         if served is None:
-            raise _Refused("ERR no namespace with this name is served here")
+            raise _Refused(
+                f"ERR no namespace {shown(args[0])} is served here; those served: "
+                f"{', '.join(sorted(self.namespaces))}. [namespaces] in the configuration "
+                "(frazil serve --config) adds others"
+            )
         return served
 
-    def _single(
-        self, served: ServedNamespace, secret: bytes, reply: Callable[[int], bytes]
-    ) -> Answer:
+    def _single(self, served: ServedNamespace, secret: bytes, form: _Form) -> Answer:
         """Return one ID, at once if one is ready."""
         with self.guard.charge(secret, 1) as charge:
-            n = served.ready_one()
-            if n is not None:
+            if ids := served.ready(1):
                 charge.used = 1
-                return reply(n)
-        return self._wait(served, secret, 1, lambda ids: reply(ids[0]))
+                return form(served.scheme, ids)
+        return self._wait(served, secret, 1, form)
 
     async def _wait(
         self,
         served: ServedNamespace,
         secret: bytes,
         n: int,
-        reply: Callable[[list[int]], bytes],
+        form: _Form,
         head: bytes = b"",
     ) -> AsyncIterator[bytes]:
         """Yield ``n`` IDs in parts. Raises ConnectionAbortedError after the first one.
@@ -226,7 +226,7 @@ class Commands:
                 for done in range(0, n, _PART):
                     ids = await served.many(min(n - done, _PART))
                     charge.used += len(ids)
-                    yield head + reply(ids)
+                    yield head + form(served.scheme, ids)
                     head, begun = b"", True
         except OverQuota as over:
             yield _over(over)
@@ -260,12 +260,18 @@ def shown(name: bytes) -> str:
     return repr(name[:40].decode("utf-8", "replace"))
 
 
-def _numbers(served: ServedNamespace, ids: list[int]) -> bytes:
+def _texts(scheme: Scheme, ids: Sequence[int]) -> bytes:
+    return b"".join(map(bulk, texts(scheme, ids)))
+
+
+def _numbers(scheme: Scheme, ids: Sequence[int]) -> bytes:
     """Return the replies to INCR."""
-    before = ":"
-    if served.scheme.bits > _EXACT_BITS and ids:
-        size = len(str(max(ids)))
-        if len(str(min(ids))) < size:
-            return b"".join([bulk(str(n)) for n in ids])
-        before = f"${size}\r\n"
-    return "".join([f"{before}{n}\r\n" for n in ids]).encode()
+    if scheme.bits <= _EXACT_BITS:
+        return b":%d\r\n" * len(ids) % tuple(ids)
+    if len(ids) == 1 or (size := len(str(max(ids)))) > len(str(min(ids))):
+        return b"".join([bulk(str(n)) for n in ids])
+    return b"$%d\r\n%%d\r\n" % size * len(ids) % tuple(ids)
+
+
+_FORMS: dict[bytes, _Form] = {b"INCR": _numbers, b"INCRBY": _numbers, b"FRAZIL.ID": _texts}
+"""Of the commands for one ID."""

@@ -26,55 +26,56 @@ class ProtocolError(Exception):
 
 
 class Parser:
-    """Call ``feed`` with data, then ``command`` until it returns None."""
+    """Call ``feed`` with data, then ``command`` until it returns None.
+
+    last: the bytes of the last command, if it was an array.
+    """
 
     def __init__(self) -> None:
-        self._buffer = bytearray()
+        self._data = b""
         self._at = 0
         # Pipelines mostly repeat one command. No complete array is a prefix of another, so bytes
         # that equal the last command are the same command and are not parsed again.
-        self._last = b""
+        self.last = b""
         self._parts: list[bytes] = []
 
     def __len__(self) -> int:
         """Return the number of bytes kept."""
-        return len(self._buffer) - self._at
+        return len(self._data) - self._at
 
-    def feed(self, data: bytes | memoryview) -> None:
+    def feed(self, data: bytes) -> None:
         """Add data."""
-        if self._at:
-            del self._buffer[: self._at]
-            self._at = 0
-        self._buffer += data
+        self._data = self._data[self._at :] + data
+        self._at = 0
 
     def command(self) -> list[bytes] | None:
         """Return the next complete command, or None. Raises ProtocolError.
 
         An empty line or array is an empty command.
         """
-        if self._last and self._buffer.startswith(self._last, self._at):
-            self._at += len(self._last)
+        if self.last and self._data.startswith(self.last, self._at):
+            self._at += len(self.last)
             return self._parts.copy()
-        return self._array() if self._buffer.startswith(b"*", self._at) else self._words()
+        return self._array() if self._data.startswith(b"*", self._at) else self._words()
 
     def same(self, most: int) -> int:
         """Return how many of the next commands equal the last one, up to ``most``."""
-        size = len(self._last)
-        count = min((len(self._buffer) - self._at) // size, most) if size else 0
-        while count and not self._buffer.startswith(self._last * count, self._at):
+        size = len(self.last)
+        count = min((len(self._data) - self._at) // size, most) if size else 0
+        while count and not self._data.startswith(self.last * count, self._at):
             count //= 2
         return count
 
     def skip(self, count: int) -> None:
         """Skip ``count`` such commands."""
-        self._at += count * len(self._last)
+        self._at += count * len(self.last)
 
     def _words(self) -> list[bytes] | None:
         line = self._line(self._at, LINE_MOST)
         if line is None:
             return None
         text, self._at = line
-        self._last = b""  # ``same`` counts arrays only
+        self.last = b""  # ``same`` counts arrays only
         words = text.split()
         if len(words) > ARGUMENTS_MOST:
             raise ProtocolError(f"a command has at most {ARGUMENTS_MOST} parts")
@@ -88,23 +89,23 @@ class Parser:
         count, at = head
         parts: list[bytes] = []
         for _ in range(count):
-            if at >= len(self._buffer):
+            if at >= len(self._data):
                 return None
-            if self._buffer[at] != 0x24:  # "$"
+            if self._data[at] != 0x24:  # "$"
                 raise ProtocolError("the parts of a command must be bulk strings, '$'")
             size = self._number(at + 1, BULK_MOST, "bytes of a part")
             if size is None:
                 return None
             length, at = size
             end = at + length
-            if len(self._buffer) < end + 2:
+            if len(self._data) < end + 2:
                 return None
-            if self._buffer[end : end + 2] != b"\r\n":
+            if self._data[end : end + 2] != b"\r\n":
                 raise ProtocolError("a bulk string is longer than its length")
-            parts.append(bytes(self._buffer[at:end]))
+            parts.append(self._data[at:end])
             at = end + 2
         if parts:
-            self._last, self._parts = bytes(self._buffer[self._at : at]), parts.copy()
+            self.last, self._parts = self._data[self._at : at], parts.copy()
         self._at = at
         return parts
 
@@ -122,10 +123,10 @@ class Parser:
 
     def _line(self, at: int, most: int) -> tuple[bytes, int] | None:
         """Return the text of a line, and where the next line begins."""
-        end = self._buffer.find(b"\n", at, at + most + 2)
-        if end < 0 and len(self._buffer) - at < most + 2:
+        end = self._data.find(b"\n", at, at + most + 2)
+        if end < 0 and len(self._data) - at < most + 2:
             return None
-        text = bytes(self._buffer[at:end]).removesuffix(b"\r")
+        text = self._data[at:end].removesuffix(b"\r")
         if end < 0 or len(text) > most:
             raise ProtocolError(f"a line has at most {most} bytes")
         return text, end + 1

@@ -9,8 +9,8 @@ A buffer may hold thousands of tiny commands. A connection answers them for a th
 millisecond; then it waits for its turn among all such connections, and one of them goes on in each
 iteration of the event loop. So no number of them holds up a client that sends one command.
 
-Pipelines mostly repeat one command. After a command is answered, identical ones that follow it are
-answered in one step, as far as IDs are ready.
+Clients mostly repeat one command. What answered a command for an ID answers identical ones that
+follow it in one step, as far as IDs are ready; they are not parsed again.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from typing import cast
 from frazil.service import logs
 from frazil.service.acceptor import Acceptor
 from frazil.service.problems import TITLES
-from frazil.service.redis.commands import OK, Answer, Commands, bulk, error_of, shown
+from frazil.service.redis.commands import OK, Again, Answer, Commands, bulk, error_of, shown
 from frazil.service.redis.parser import Parser, ProtocolError
 from frazil.service.state import State
 from frazil.system.clock import boot_ns
@@ -86,7 +86,8 @@ class _Connection(asyncio.BufferedProtocol):
         self._pending: asyncio.Task[None] | None = None
         self._reads = asyncio.Event()  # whether the client reads its replies
         self._reads.set()
-        self._waits = self._ending = False
+        self._again: Again | None = None  # answers the last command again
+        self._waits = self._paused = self._ending = False
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
 
@@ -115,8 +116,14 @@ class _Connection(asyncio.BufferedProtocol):
         return _INPUT
 
     def buffer_updated(self, size: int) -> None:
+        data = bytes(_INPUT[:size])
+        if self._again is not None and data == self._parser.last and not self._parser:
+            count, answer = self._again(1)
+            if count:
+                self._transport.write(answer)
+                return
         if not self._ending:
-            self._parser.feed(_INPUT[:size])
+            self._parser.feed(data)
             self._process()
 
     def pause_writing(self) -> None:
@@ -145,49 +152,60 @@ class _Connection(asyncio.BufferedProtocol):
         """Answer the received commands in order, for a while or until one has to wait."""
         if self._waits or self._pending:
             return
-        answers = bytearray()
-        until_ns = boot_ns() + _SLICE_NS
+        parser, answers, size, until_ns = self._parser, list[bytes](), 0, 0
         try:
-            while self._reads.is_set() and not (self._ending or self._pending):
-                command = self._parser.command()
-                if command is None:
-                    break
-                if command:
-                    self._reply(command, answers)
-                if boot_ns() > until_ns:
+            while parser and self._reads.is_set() and not (self._ending or self._pending):
+                if not until_ns:
+                    until_ns = boot_ns() + _SLICE_NS
+                elif boot_ns() > until_ns:
                     self._waits = True
                     self._turns.add(self)
                     break
+                if (answer := self._answered()) is None:
+                    break
+                answers.append(answer)
+                size += len(answer)
+                if size >= _FLUSH:
+                    self._transport.write(b"".join(answers))
+                    answers, size = [b""], 0
         except ProtocolError as error:
-            self._end(bytes(answers) + error_of(f"ERR Protocol error: {error}"))
+            self._end(b"".join(answers) + error_of(f"ERR Protocol error: {error}"))
             return
-        if answers:
-            self._transport.write(bytes(answers))
+        if size:
+            self._transport.write(b"".join(answers))
         if self._ending and self._pending is None:
             self._transport.close()
-        elif self._pending or self._waits or not self._reads.is_set():
-            self._transport.pause_reading()
-            self._set_timer(on=not self._reads.is_set())
-        else:
-            self._transport.resume_reading()
-            self._set_timer(on=self._unknown or len(self._parser) > 0)
+            return
+        unread, unknown = not self._reads.is_set(), self._unknown
+        busy = unread or self._waits or self._pending is not None
+        if busy is not self._paused:
+            self._paused = busy
+            (self._transport.pause_reading if busy else self._transport.resume_reading)()
+        if answers and not unknown:  # a command that has begun since has its own time
+            self._set_timer(on=False)
+        self._set_timer(on=unread if busy else unknown or len(parser) > 0)
 
-    def _reply(self, command: list[bytes], answers: bytearray) -> None:
-        """Answer a command, and those like it that follow; or begin a task that does."""
+    def _answered(self) -> bytes | None:
+        """Return the replies to the next command and its repetitions, as far as they do not wait.
+
+        None: no command is complete.
+        """
+        if self._again is not None and (count := self._parser.same(_AT_ONCE)):
+            count, answers = self._again(count)
+            if count:
+                self._parser.skip(count)
+                return answers
+        command = self._parser.command()
+        if not command:
+            return None if command is None else b""
         answer = self._answer(command)
-        self._set_timer(on=self._unknown)
+        self._again = None
         if not isinstance(answer, bytes):
             self._pending = asyncio.get_running_loop().create_task(self._finish(answer))
-            return
-        answers += answer
-        again = self._parser.same(_AT_ONCE)
-        if again and answer[0] != _ERROR and self._queued is None:
-            count, more = self._commands.more(command, self._secret, again)
-            self._parser.skip(count)
-            answers += more
-        if len(answers) >= _FLUSH:
-            self._transport.write(bytes(answers))
-            answers.clear()
+            return b""
+        if self._queued is None and answer[0] != _ERROR:
+            self._again = self._commands.again(command, self._secret)
+        return answer
 
     async def _finish(self, answer: AsyncIterator[bytes]) -> None:
         try:
