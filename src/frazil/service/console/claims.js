@@ -4,7 +4,7 @@
 // end of its bar. Otherwise a bar shows the claimed part of all numbers given out so far.
 
 import { el, say, table } from "./dom.js";
-import { count, duration, moment } from "./format.js";
+import { count, duration, grouped, moment } from "./format.js";
 
 const SHOWN = 200;
 const PARTS = 10_000n; // per bar; only shares of a bar are converted from BigInt to Number
@@ -62,7 +62,7 @@ export class Claims {
     this.table.node.hidden = shown.length === 0;
     const held = found.slots.filter(({ state }) => state === "held");
     this.hosts.node.hidden = held.length === 0;
-    this.hosts.show([...Map.groupBy(held, ({ host }) => host)].map(instances));
+    this.hosts.show([...grouped(held, ({ host }) => host)].map(instances));
     this.legend.textContent = shown.length ? scale.words : "";
     const left = wanted.length - shown.length;
     this.more.textContent = left > 0 ? `${count(left)} more are not shown.` : "";

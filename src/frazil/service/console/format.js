@@ -71,3 +71,10 @@ export function localMoment(text) {
 export function bits(n) {
   return `${n} bit${n === 1 ? "" : "s"}`;
 }
+
+/** Lists of the items with the same key, by key; `Map.groupBy` needs a browser of 2024. */
+export function grouped(items, key) {
+  const found = new Map();
+  for (const one of items) found.set(key(one), [...(found.get(key(one)) ?? []), one]);
+  return found;
+}

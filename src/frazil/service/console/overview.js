@@ -3,7 +3,7 @@
 import { Cards } from "./cards.js";
 import { chartIn, line, ratesOf } from "./chart.js";
 import { button, byId, el, table } from "./dom.js";
-import { clock, count, duration, large, moment } from "./format.js";
+import { clock, count, duration, grouped, large, moment } from "./format.js";
 
 const LEVELS = { red: "✕ Trouble", unknown: "? Not known", amber: "! Warning", green: "✓ Good" };
 const SOON_S = 30 * 86_400;
@@ -108,7 +108,7 @@ export class Overview {
 
   showReplies({ replies, http_errors: errors, part_s: part }) {
     const all = sum(replies.map(({ count: n }) => n));
-    const bad = Map.groupBy(replies.filter(({ status }) => status >= 400), ({ status }) => status);
+    const bad = grouped(replies.filter(({ status }) => status >= 400), ({ status }) => status);
     this.sum.textContent = `${count(all)} replies; errors since the start: ${count(sum(errors))}.`;
     this.errors.draw(ratesOf(errors, part), Math.max(1, errors.length) * part, "HTTP errors/s");
     this.errors.node.toggleAttribute("hidden", !sum(errors));
