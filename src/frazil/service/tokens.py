@@ -155,18 +155,27 @@ class Guard:
             return Refusal("namespace", namespace, tuple(sorted(token.namespaces)))
         return None
 
-    def passes(self, secret: bytes, scope: Scope, namespace: str) -> bool:
-        """Return whether a request is allowed and no quota is charged."""
+    def passes(self, secret: bytes, namespace: str, n: int) -> bool:
+        """Return whether a request for ``n`` IDs is allowed; then its token is charged for them."""
         if not self.tokens:
             return True
         token = self._find(secret)
         return (
             token is not None
-            and token.ids_per_minute is None
-            and scope in token.scopes
+            and "issue" in token.scopes
             and (namespace in token.namespaces or ANYWHERE in token.namespaces)
             and (token.expires_us is None or wall_us() < token.expires_us)
+            and (
+                token.ids_per_minute is None
+                or not self._buckets.wait_s(token.digest, token.ids_per_minute, n)
+            )
         )
+
+    def give_back(self, secret: bytes, n: int) -> None:
+        """Return what a token was charged for ``n`` IDs that it did not get."""
+        token = self._find(secret)
+        if token is not None and token.ids_per_minute is not None:
+            self._buckets.give_back(token.digest, token.ids_per_minute, n)
 
     def _find(self, secret: bytes) -> Token | None:
         """Return the token that a caller sent; one that is known is not hashed again."""

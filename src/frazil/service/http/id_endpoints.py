@@ -142,17 +142,19 @@ class SingleIdEndpoint(IdEndpoint):
         chosen = self._heads.get(fields.get(b"accept", b""))
         if chosen is None:
             return None
-        if self.guard.is_open:
-            if self.guard.trusting and not asgi.is_local(fields[b"host"]):
+        guard, secret = self.guard, b""
+        if guard.is_open:
+            if guard.trusting and not asgi.is_local(fields[b"host"]):
                 return None
             if fields.get(b"user-agent", b"").startswith(BROWSER):
                 return None
         else:
             kind, _, secret = fields.get(b"authorization", b"").partition(b" ")
-            if kind != b"Bearer" or not self.guard.passes(secret, "issue", self.served.name):
+            if kind != b"Bearer" or not guard.passes(secret, self.served.name, 1):
                 return None
         n = self.served.ready_one()
         if n is None:
+            guard.give_back(secret, 1)
             return None
         self._replies["id", 200] += 1
         fmt, head = chosen

@@ -110,10 +110,14 @@ class Commands:
         if form is None:
             return None
         name = command[1].decode()
-        served, passes = self.namespaces[name], self.guard.passes
+        served, guard = self.namespaces[name], self.guard
 
         def repeated(most: int) -> tuple[int, bytes]:
-            ids = served.ready(most) if passes(secret, "issue", name) else []
+            if not guard.passes(secret, name, most):
+                return 0, b""
+            ids = served.ready(most)
+            if len(ids) < most:
+                guard.give_back(secret, most - len(ids))
             return len(ids), form(served.scheme, ids) if ids else b""
 
         return repeated
