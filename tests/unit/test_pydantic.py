@@ -299,4 +299,4 @@ def test_it_is_a_value():
 def test_without_pydantic():
     code = "import sys; sys.modules['pydantic'] = None; import frazil.pydantic"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert 'pip install "frazil[pydantic]"' in done.stderr
+    assert 'pip install ".[pydantic]"' in done.stderr

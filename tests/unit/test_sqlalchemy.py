@@ -276,4 +276,4 @@ def test_a_column_of_another_type_is_left_alone():
 def test_without_sqlalchemy():
     code = "import sys; sys.modules['sqlalchemy'] = None; import frazil.sqlalchemy"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert 'pip install "frazil[sqlalchemy]"' in done.stderr
+    assert 'pip install ".[sqlalchemy]"' in done.stderr

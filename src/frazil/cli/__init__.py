@@ -178,7 +178,7 @@ def _exit_codes() -> Iterator[None]:
         yield
     except FrazilError as error:
         failure = next(_FAILURES[kind] for kind in _FAILURES if isinstance(error, kind))
-        raise failure(str(error)) from error
+        raise failure("\n".join((str(error), *getattr(error, "__notes__", ())))) from error
     except click.UsageError as error:
         raise _usage_error(error) from None
     except click.FileError as error:
@@ -204,7 +204,7 @@ def _usage_error(error: click.UsageError) -> click.UsageError:
     """The error in plain words.
 
     For a URL or a count that was passed as an argument, it names the option; for a negative number,
-    it says how to pass it.
+    it says how to pass it. Its last line is a call that is valid.
     """
     message = error.format_message()
     for said, plain in _NUMBERS.items():
@@ -220,7 +220,18 @@ def _usage_error(error: click.UsageError) -> click.UsageError:
     if count and any("--count" in option.opts for option in options):
         name = error.ctx.info_name if error.ctx else ""
         message = f"the number of IDs is an option: frazil {name} -n {count[1]}"
+    if error.ctx and (example := _example(error.ctx, message)):
+        message += f"\nFor example:\n  {example}"
     return click.UsageError(_after_error(message), error.ctx)
+
+
+def _example(ctx: click.Context, message: str) -> str:
+    """The example of a command's help with most of the options and URLs of a message."""
+    words = re.compile(r"--[a-z-]+|[a-z]+:")
+    lines = [line.strip() for line in (ctx.command.help or "").splitlines()]
+    examples = [line for line in lines if f"frazil {ctx.info_name} " in f"{line} "]
+    named = set(words.findall(message))
+    return max(examples, key=lambda line: len(named & {*words.findall(line)}), default="")
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -39,15 +39,6 @@ Decorator = Callable[[Command], Command]
 
 _LAYOUT = (
     click.option(
-        "-s",
-        "--scheme",
-        default="icicle",
-        show_default=True,
-        metavar="NAME|LAYOUT",
-        shell_complete=schemes_like,
-        help="A scheme's name (frazil plan lists them), or a layout string.",
-    ),
-    click.option(
         "--field",
         multiple=True,
         metavar="NAME=VALUE",
@@ -66,20 +57,13 @@ _TEXT = (
         help="The encoding of IDs, instead of the scheme's.",
     ),
     click.option("--prefix", default="", metavar="TEXT", help="A prefix for each ID, like order_."),
-    click.option("--check", is_flag=True, help="Append a check character (base32 only)."),
+    click.option("--check", is_flag=True, help="Texts end in a check character (base32 only)."),
     click.option(
         "--key",
         multiple=True,
         metavar="[N=]env:NAME|file:PATH",
-        help="Encrypt the text with this key. Number several keys; the last one encrypts.",
+        help="Texts are encrypted with this key. Number several keys; new texts have the last.",
     ),
-)
-_NAMESPACE = click.option(
-    "--namespace",
-    default="default",
-    show_default=True,
-    metavar="NAME",
-    help="A set of IDs without duplicates, like orders.",
 )
 _WITH_ARGUMENT = ("claims", "doctor", "init")
 json_option = click.option(
@@ -87,15 +71,16 @@ json_option = click.option(
 )
 
 
-def scheme_options(run: Command) -> Command:
-    """The options of a scheme, as ``scheme``."""
-    return _decorate(_with_scheme(run), *_LAYOUT, *_TEXT)
+def scheme_options(run: Command, *, default: str | None = None) -> Command:
+    """The options of a scheme, as ``scheme``. default: what help shows as that of ``--scheme``."""
+    return _decorate(_with_scheme(run), _scheme(default), *_LAYOUT, *_TEXT)
 
 
-def request_options(run: Command) -> Command:
+def request_options(run: Command, *, namespace: str | None = None) -> Command:
     """``--url``, ``--namespace`` and the options of a scheme, as ``request``.
 
-    If the command has ``--lead`` and ``--timeout``, they are part of the request.
+    If the command has ``--lead`` and ``--timeout``, they are part of the request. namespace: the
+    default that help shows.
     """
     url = click.option(
         "-u",
@@ -104,13 +89,40 @@ def request_options(run: Command) -> Command:
         metavar="URL",
         help="The registry: sqlite:///path, static:7, redis://host, …",
     )
-    return _decorate(_with_scheme(_with_request(run)), url, _NAMESPACE, *_LAYOUT, *_TEXT)
+    rest = (_namespace(namespace), _scheme(), *_LAYOUT, *_TEXT)
+    return _decorate(_with_scheme(_with_request(run)), url, *rest)
 
 
-def registry_argument(run: Command) -> Command:
-    """The registry as an argument, ``--namespace`` and the options of a layout, as ``request``."""
+def registry_argument(run: Command, *, scheme: str | None = None) -> Command:
+    """The registry as an argument, ``--namespace`` and the options of a layout, as ``request``.
+
+    scheme: what help shows as the default of ``--scheme``.
+    """
     url = click.argument("url", required=False, metavar="[URL]")
-    return _decorate(_with_scheme(_with_request(run)), url, _NAMESPACE, *_LAYOUT)
+    rest = (_namespace(), _scheme(scheme), *_LAYOUT)
+    return _decorate(_with_scheme(_with_request(run)), url, *rest)
+
+
+def _scheme(shown: str | None = None) -> Decorator:
+    return click.option(
+        "-s",
+        "--scheme",
+        default="icicle",
+        show_default=shown or True,
+        metavar="NAME|LAYOUT",
+        shell_complete=schemes_like,
+        help="A scheme's name (frazil plan lists them), or a layout string.",
+    )
+
+
+def _namespace(shown: str | None = None) -> Decorator:
+    return click.option(
+        "--namespace",
+        default="default",
+        show_default=shown or True,
+        metavar="NAME",
+        help="A set of IDs without duplicates, like orders.",
+    )
 
 
 def is_default(*names: str) -> bool:

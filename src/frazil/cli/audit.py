@@ -76,7 +76,7 @@ def command(
     for temporary files. Exit code 1 means that the files have duplicates, invalid IDs, or IDs of
     another deployment.
 
-    Needs DuckDB and pyarrow: pip install "frazil[files]"
+    Needs DuckDB and pyarrow; in a checkout: pip install ".[files]"
 
     \b
       frazil audit people.csv

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise, repeat
 from typing import Any
@@ -107,7 +108,7 @@ class _Bench:
 
 
 @click.command
-@request_options
+@partial(request_options, namespace="one for this command")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),

@@ -14,6 +14,7 @@ not answer, the error is shown and the watch continues.
 
 import time
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -38,7 +39,7 @@ _STYLES = {"held": "green", "idle": "yellow", "free": "dim"}
 
 
 @click.command
-@registry_argument
+@partial(registry_argument, scheme="that of the record")
 @json_option
 @click.option("--watch", is_flag=True, help="Repeat the list until Ctrl-C.")
 @click.option(

@@ -10,6 +10,7 @@ The drawing is made by ``drawing.draw``; colour adds no information.
 
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -39,7 +40,7 @@ _CANDIDATES_SHOWN = 4
 
 @click.command
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@scheme_options
+@partial(scheme_options, default="all that fit")
 @click.option(
     "--guess", is_flag=True, help="Show the evidence for each scheme, and why others are excluded."
 )

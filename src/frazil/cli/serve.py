@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from frazil.errors import ConfigError
+from frazil.system.extras import missing_extra
 
 if TYPE_CHECKING:
     from frazil.service.settings import Settings
@@ -25,7 +26,9 @@ _PORT = click.IntRange(0, 65535)
     help="A TOML file with namespaces, tokens and addresses.",
 )
 @click.option("--host", metavar="ADDRESS", help="The address to listen on.  [default: 127.0.0.1]")
-@click.option("--port", type=_PORT, metavar="PORT", help="The HTTP port; 0 for any.  [8080]")
+@click.option(
+    "--port", type=_PORT, metavar="PORT", help="The HTTP port; 0 for any.  [default: 8080]"
+)
 @click.option(
     "--resp",
     type=_PORT,
@@ -37,7 +40,9 @@ _PORT = click.IntRange(0, 65535)
     is_flag=True,
     help="Serve all clients without a token, also from other hosts.",
 )
-@click.option("--workers", type=click.IntRange(1), metavar="N", help="How many processes.  [1]")
+@click.option(
+    "--workers", type=click.IntRange(1), metavar="N", help="How many processes.  [default: 1]"
+)
 @click.option("--tls-cert", metavar="FILE", help="A PEM certificate, to use TLS.")
 @click.option("--tls-key", metavar="FILE", help="The key of the certificate.")
 @click.option("--new-token", is_flag=True, help="Print a new token and its hash, and exit.")
@@ -76,10 +81,7 @@ def command(
                 "frazil serve runs on Linux and macOS; here, call a service of another host, "
                 "like http://HOST:8080"
             ) from None
-        raise ConfigError(
-            f'frazil serve needs {error.name}; run: pip install "frazil[serve]"',
-            missing=error.name,
-        ) from None
+        raise missing_extra(f"frazil serve needs {error.name}", "serve", error) from None
     if new_token:
         token = tokens.new_token()
         click.echo(f'token: {token}\nhash = "{tokens.hash_of(token)}"')

@@ -139,7 +139,7 @@ def command(
     folders like year=2026 become columns. Files may be larger than memory, and - is standard input
     or output. The output file appears when it is complete.
 
-    Needs DuckDB and pyarrow: pip install "frazil[files]"
+    Needs DuckDB and pyarrow; in a checkout: pip install ".[files]"
 
     \b
       frazil stamp people.csv -o people.parquet

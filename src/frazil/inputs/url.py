@@ -149,7 +149,9 @@ def parse_url(text: str) -> Url:
         from difflib import get_close_matches  # slow to import, and only errors need it
 
         near = get_close_matches(kind, kinds(), 1)
-        hint = f"did you mean {near[0]}: ?" if near else f"known: {', '.join(kinds())}"
+        hint = f"write one like redis://localhost; known: {', '.join(kinds())}"
+        if near:
+            hint = f"did you mean {near[0]}: ?"
         if not colon and "/" in text and "\0" not in text:
             hint = f"a file's URL begins with sqlite:, like sqlite://{os.path.realpath(text)}"
         raise ConfigError(f"no registry is called {masked(text)!r}; {hint}", url=masked(text))

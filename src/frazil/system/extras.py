@@ -7,7 +7,7 @@ __all__ = ["missing_extra"]
 
 def missing_extra(what: str, extra: str, error: ImportError) -> ConfigError | TryLater:
     """The error to raise. what: the feature and its package. extra: the extra of frazil."""
-    step = f'run: pip install "frazil[{extra}]"'
+    step = f'frazil is not on PyPI yet; in a checkout, run: pip install ".[{extra}]"'
     if not isinstance(error, ModuleNotFoundError):  # a part of it is, or its import was interrupted
         step += "; if it is installed, start the program again"
     missing = ConfigError(f"{what}; {step} ({error})", extra=extra)

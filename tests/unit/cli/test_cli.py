@@ -65,6 +65,56 @@ def test_help_shows_examples(name, call):
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
+def example(result):
+    """The call that ends the message of a usage error."""
+    assert result.exit_code == 2
+    head, example = result.output.splitlines()[-2:]
+    assert head == "For example:"
+    return example.strip()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_usage_error_ends_with_a_call_that_is_valid(name, call):
+    assert f"frazil {name} " in f"{example(call(name, '--no-such-option'))} "
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["init", "--sql"], "frazil init postgresql://ids@db/app --namespace orders --sql"),
+        (["init", "--shard", "1"], "frazil init icicle://redis-a --shard 1"),
+        (["plan", "--nodes", "2"], "frazil plan --nodes 200 --rate 5000 --until 2060"),
+        (["sql", "mysql", "--table", "x"], "frazil sql sqlite --table orders | sqlite3 app.db"),
+    ],
+)
+def test_the_example_is_about_the_error(arguments, shown, call):
+    assert example(call(*arguments)) == shown
+
+
+def test_an_unknown_registry_shows_one_that_exists(call):
+    assert "write one like redis://localhost" in call("claims", "foo://x").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "page"),
+    [
+        (["mint", "-u", "redis://127.0.0.1:1?timeout=50ms", "--timeout", "50ms"], "store-away.md"),
+        (["claims", "foo://x"], "errors.md#configerror"),
+    ],
+)
+def test_an_error_names_its_page(arguments, page, call):
+    result = call(*arguments)
+    assert result.output.count("See https://") == 1
+    assert result.output.endswith(f"/{page}\n")
+
+
+def test_help_shows_the_defaults_that_apply(call):
+    assert "[default: icicle]" in call("mint", "--help").output
+    for name in ("claims", "inspect"):
+        assert "[default: icicle]" not in call(name, "--help").output
+    assert "[default: default]" not in call("bench", "--help").output
+
+
 def test_misspelt_command(call):
     result = call("mnt")
     assert result.exit_code == 2

@@ -258,7 +258,7 @@ def test_without_the_packages_the_extra_is_named(table, command, monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     done = CliRunner().invoke(main, [command, str(table)])
     assert done.exit_code == 2
-    assert 'run: pip install "frazil[files]"' in done.stderr
+    assert 'run: pip install ".[files]"' in done.stderr
 
 
 def test_help_shows_each_example_on_its_line():

@@ -292,4 +292,4 @@ def test_without_numpy_the_error_names_the_extra() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.startswith("ConfigError")
-    assert 'pip install "frazil[numpy]"' in run.stdout
+    assert 'pip install ".[numpy]"' in run.stdout

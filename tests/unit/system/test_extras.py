@@ -3,7 +3,7 @@
 from frazil.errors import ConfigError
 from frazil.system.extras import missing_extra
 
-STEP = 'arrays need numpy; run: pip install "frazil[numpy]"'
+STEP = 'arrays need numpy; frazil is not on PyPI yet; in a checkout, run: pip install ".[numpy]"'
 
 
 def test_a_package_that_is_not_installed():

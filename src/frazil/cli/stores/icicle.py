@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from frazil.cli import Failure
+from frazil.cli._options import typed_command
 from frazil.cli.show import terminal
 from frazil.errors import FrazilError
 from frazil.generator.request import Request
@@ -179,11 +180,23 @@ def show_shards(request: Request, *, as_json: bool) -> None:
         terminal.echo_json(_as_json(each, request.scheme) for each in found)
     else:
         terminal.echo(_table(found, request.scheme))
+        _show_next_step(found, request)
     errors = [each.error for each in found if each.error is not None]
     if len(errors) == len(found):
         raise errors[0]
     if duplicates := duplicate_shards(found):
         raise Failure("; ".join(duplicates))
+
+
+def _show_next_step(found: Sequence[ShardState], request: Request) -> None:
+    """How to give a shard to servers that have none."""
+    if not any(each.state and each.shard is None for each in found):
+        return
+    which, option = "A server without a shard issues no IDs. Give it", "--shards auto"
+    if len(found) == 1:  # others are unknown, and may have any shard
+        which, option = "It issues no IDs. Give it one that no other server has", "--shard 0"
+    command = typed_command("init", request)
+    click.echo(terminal.wrapped(f"\n{which}, like:\n  {command} {option}"))
 
 
 def _as_json(found: ShardState, scheme: Scheme) -> dict[str, Any]:

@@ -48,10 +48,8 @@ def test_a_column_whose_name_is_not_utf8(call, put, tmp_path, to, rows):
 def test_half_of_a_character(call, put, tmp_path, to):
     path = put("a.jsonl", b'{"a": "x"}\n{"a": "\\ud800"}\n')
     done = call("stamp", path, "-o", str(tmp_path / f"out.{to}"))
-    assert (done.exit_code, done.stderr) == (
-        2,
-        f"Error: {path}, line 2: \\ud800 is half of a character; correct it\n",
-    )
+    first = f"Error: {path}, line 2: \\ud800 is half of a character; correct it"
+    assert (done.exit_code, done.stderr.splitlines()[0]) == (2, first)
 
 
 @pytest.mark.parametrize("kind", LATIN)

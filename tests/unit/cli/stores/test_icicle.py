@@ -144,6 +144,17 @@ class TestInit:
 
 
 class TestClaims:
+    def test_a_server_without_a_shard_has_a_next_step(self, call, url):
+        step = call("claims", url).stdout.splitlines()[-1].split()
+        assert step[0] == "frazil"
+        assert call(*step[1:], "--new").exit_code == 0
+        assert "frazil init" not in call("claims", url).stdout
+
+    def test_one_server_may_not_take_the_shard_of_another(self, call, servers, url):
+        text = call("claims", one(servers[0])).stdout
+        assert "one that no other server has" in text
+        assert call(*text.splitlines()[-1].split()[1:]).exit_code == 0
+
     def test_states(self, call, servers, url):
         call("init", one(servers[0]), "--shard", "3", "--new")
         call("init", one(servers[1]), "--shard", "4")

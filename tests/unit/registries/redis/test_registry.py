@@ -190,7 +190,7 @@ class TestUrls:
 
     def test_a_missing_driver_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "redis", None)
-        with pytest.raises(ConfigError, match=r'pip install "frazil\[redis\]"'):
+        with pytest.raises(ConfigError, match=r'pip install "\.\[redis\]"'):
             connect("redis://one", "x", ICICLE)
 
     def test_ticks_that_a_script_cannot_count(self):
