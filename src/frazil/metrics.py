@@ -4,20 +4,26 @@
     frazil.metrics.opentelemetry()   # into the meter provider of the program
 
 Both are read when they are collected, so a call pays nothing for them. Generators of one namespace,
-scheme and store are one series. A count does not fall when a generator is freed: what it had at the
-last collection stays.
+scheme and store are one series. A count does not fall when a generator is freed: it includes all
+that this process had.
 
 The names for Prometheus are those of the service (``frazil serve``), so one dashboard and one set
 of alerts serve both.
 """
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import ref
 
 from frazil.errors import ConfigError
-from frazil.generator.status import Status, open_generators
+from frazil.generator.status import (
+    Counts,
+    Status,
+    counts_of,
+    freed_counts,
+    open_generators,
+)
+from frazil.system.at_fork import at_fork
 from frazil.system.extras import missing_extra
 
 if TYPE_CHECKING:
@@ -65,39 +71,33 @@ GAUGES = {
 }
 _LEAST = {"seconds_left", "exhausted_in_s"}  # of several generators; of other gauges the greatest
 
-_Key = tuple[str, str, str]
+_Values = dict[tuple[str, str, str], dict[str, float]]
 
 
-@dataclass
 class _Totals:
-    """The counts of generators that were freed, and the last ones of the others."""
+    """What one collector reads."""
 
-    ended: dict[_Key, dict[str, int]] = field(default_factory=dict)
-    last: dict[int, tuple["ref[Any]", _Key, dict[str, int]]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._shown: Counts = Counter()
+        at_fork(after_in_child=self._shown.clear)
 
-    def collect(self) -> tuple[dict[_Key, dict[str, int]], dict[_Key, dict[str, float]]]:
-        """The counts and the gauges of each series."""
-        gauges: dict[_Key, dict[str, float]] = {}
+    def collect(self) -> tuple[_Values, _Values]:
+        """The counts and the gauges of each series. A count is never less than the last time."""
+        counts: Counts = Counter()
+        gauges: _Values = {}
         for generator in _generators():
             status: Status = generator.status()
-            key = status.namespace, status.scheme, status.store
-            counts = {name: getattr(status, name) for name in COUNTERS}
-            before = self.last.get(id(generator))
-            if before is not None and before[0]() is not generator:
-                self._end(before)
-            self.last[id(generator)] = ref(generator), key, counts
+            counts.update(counts_of(status))
             if not status.closed:
+                key = status.namespace, status.scheme, status.store
                 _join(gauges.setdefault(key, {}), status)
-        for number, each in list(self.last.items()):
-            if each[0]() is None:
-                self._end(self.last.pop(number))
-        sums = {key: dict(counts) for key, counts in self.ended.items()}
-        for _, key, counts in self.last.values():
-            _add(sums.setdefault(key, {}), counts)
+        counts.update(freed_counts())
+        sums: _Values = {}
+        for each, count in counts.items():
+            namespace, scheme, store, name = each
+            self._shown[each] = max(count, self._shown[each])
+            sums.setdefault((namespace, scheme, store), {})[name] = self._shown[each]
         return sums, gauges
-
-    def _end(self, freed: tuple["ref[Any]", _Key, dict[str, int]]) -> None:
-        _add(self.ended.setdefault(freed[1], {}), freed[2])
 
 
 def _generators() -> list[Any]:
@@ -107,11 +107,6 @@ def _generators() -> list[Any]:
             return list(open_generators)
         except RuntimeError:  # the set changed meanwhile
             continue
-
-
-def _add(to: dict[str, int], counts: dict[str, int]) -> None:
-    for name, count in counts.items():
-        to[name] = to.get(name, 0) + count
 
 
 def _join(to: dict[str, float], status: Status) -> None:

@@ -1,7 +1,9 @@
 """Metrics of the generators in this process, as Prometheus and OpenTelemetry read them."""
 
 import gc
+import os
 import sys
+import threading
 import uuid
 
 import pytest
@@ -12,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import frazil
 from frazil.errors import ConfigError, RegistryUnavailable
+from tests.tools.forks import child
 
 
 @pytest.fixture
@@ -75,6 +78,70 @@ def test_generators_of_one_series_are_added_and_a_count_never_falls(name):
         gc.collect()
         counts.append(read(registry, name)["frazil_issued_total"])
     assert counts == [6, 6, 6, 14, 14, 14]
+
+
+def test_a_generator_that_lives_between_two_collections_is_counted(name):
+    registry = CollectorRegistry()
+    frazil.metrics.prometheus(registry)
+    for _ in range(130):
+        with frazil.open("memory:metrics", namespace=name) as ids:
+            ids()
+        del ids
+    assert read(registry, name)["frazil_issued_total"] == 130
+    assert read(registry, name)["frazil_failures_total"] == 0
+
+
+def test_generators_that_threads_free_are_all_counted(name):
+    registry = CollectorRegistry()
+    frazil.metrics.prometheus(registry)
+    counts = []
+
+    def work():
+        for _ in range(60):
+            frazil.open("memory:metrics", namespace=name).take(5)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    while any(each.is_alive() for each in threads):
+        counts.append(read(registry, name).get("frazil_issued_total", 0))
+    for each in threads:
+        each.join()
+    gc.collect()
+    assert counts == sorted(counts)
+    assert read(registry, name)["frazil_issued_total"] == 4 * 60 * 5
+
+
+def test_a_pool_that_was_freed_is_counted(name):
+    registry = CollectorRegistry()
+    frazil.metrics.prometheus(registry)
+    with (
+        frazil.open("icicle://127.0.0.1:1", namespace=name, timeout="50ms") as ids,
+        pytest.raises(RegistryUnavailable),
+    ):
+        ids()
+    del ids
+    gc.collect()
+    assert read(registry, name)["frazil_failures_total"] == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
+@pytest.mark.parametrize("made", [0, 2])
+def test_a_child_counts_its_own_ids_only(name, made):
+    registry = CollectorRegistry()
+    frazil.metrics.prometheus(registry)
+    ids = frazil.open("sqlite:", namespace=name)
+    frazil.open("sqlite:", namespace=name).take(3)
+    ids.take(7)
+    assert read(registry, name)["frazil_issued_total"] == 10
+
+    def work():
+        if made:
+            ids.take(made)
+        found = read(registry, name)
+        return (found["frazil_issued_total"], found["frazil_waits_total"]) == (made, made > 0)
+
+    assert child(work) == 0
 
 
 def test_opentelemetry(name):

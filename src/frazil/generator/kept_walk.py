@@ -31,7 +31,7 @@ from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import closed
 from frazil.generator.keeper_thread import Keeper
 from frazil.generator.request import Request
-from frazil.generator.status import MARGIN_MOST_S, Status, open_generators
+from frazil.generator.status import MARGIN_MOST_S, Status, freed, open_generators
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
@@ -287,12 +287,12 @@ class KeptWalk(_Base):
             store=self.registry.url,
             closed=self.closed,
             issued=self.made() - self._inherited if own else 0,
-            waits=self.waits,
-            failures=self.failures,
+            waits=self.waits if own else 0,
+            failures=self.failures if own else 0,
             store_away_s=(
                 0.0 if trouble is None else max(0.001, (now_us - policy.trouble_since_us) / 1e6)
             ),
-            store_errors=policy.failures,
+            store_errors=policy.failures if own else 0,
             last_error=journal.last_error,
             last_error_at=clock.moment(journal.last_error_us) if journal.last_error else None,
             claimed=held,
@@ -312,4 +312,5 @@ class KeptWalk(_Base):
 
     def __del__(self) -> None:
         if "_keepers" in self.__dict__:
+            freed(self.status())
             self.keeper.end(self.finish(), Gate())

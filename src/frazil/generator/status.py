@@ -9,11 +9,24 @@ a quarter of the horizon and at most 10 s. That is the time in which a balancer 
 another process.
 """
 
+from collections import Counter, deque
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from weakref import WeakSet
 
-__all__ = ["MARGIN_MOST_S", "Status", "open_generators"]
+from frazil.system.at_fork import at_fork
+
+__all__ = ["COUNTS", "MARGIN_MOST_S", "Status", "counts_of", "freed", "freed_counts"]
+__all__ += ["open_generators"]
+
+COUNTS = ("issued", "waits", "failures", "store_errors")
+"""The fields of a status that only grow."""
+
+Counts = Counter[tuple[str, str, str, str]]
+"""By namespace, scheme, store and the name of the field."""
+
+_FREED_MOST = 100
 
 MARGIN_MOST_S = 10.0
 
@@ -71,3 +84,35 @@ class Status:
 
 open_generators: WeakSet[object] = WeakSet()
 """What in this process has a ``status``: generators that were not freed yet."""
+
+_freed: deque[Counts] = deque()
+at_fork(after_in_child=_freed.clear)  # they are the parent's
+
+
+def counts_of(status: Status) -> Counts:
+    """The counts of a generator."""
+    key = (status.namespace, status.scheme, status.store)
+    return Counter({(*key, name): getattr(status, name) for name in COUNTS})
+
+
+def freed(status: Status) -> None:
+    """Keep the counts of a generator that is freed.
+
+    A finalizer runs in any thread, which may hold any lock. So this takes none: each step is
+    atomic. Counts that are just added up are missing for a moment in ``freed_counts``.
+    """
+    _freed.append(counts_of(status))
+    if len(_freed) > _FREED_MOST:
+        total: Counts = Counter()
+        with suppress(IndexError):  # other threads add up the rest
+            for _ in range(_FREED_MOST // 2):
+                total.update(_freed.popleft())
+        _freed.append(total)
+
+
+def freed_counts() -> Counts:
+    """The sums of the counts of all generators that were freed."""
+    total: Counts = Counter()
+    for counts in _freed.copy():
+        total.update(counts)
+    return total

@@ -18,7 +18,7 @@ from frazil.generator.endless import Endless
 from frazil.generator.journal import StoreJournal
 from frazil.generator.pacing import Retries, jitter
 from frazil.generator.request import Duration, Request, patience_us
-from frazil.generator.status import Status, open_generators
+from frazil.generator.status import Status, freed, open_generators
 from frazil.inputs.arguments import check_count
 from frazil.remote.prefetch import Prefetch
 from frazil.schemes.scheme import Scheme
@@ -111,6 +111,10 @@ class _Living(Generic[LifeT]):
         # event loop in the child would cancel the reads of the parent's loop.
         self._lives: dict[int, LifeT] = {}
         open_generators.add(self)
+
+    def __del__(self) -> None:
+        if "_lives" in self.__dict__:
+            freed(self.status())
 
     def _alive(self) -> LifeT:
         """Return the life of this process. Raises Closed."""
@@ -321,6 +325,10 @@ class AsyncServed(_Living[LifeT]):
         life = self._end()
         if life is not None:
             await life.hang_up()
+
+    def __del__(self) -> None:
+        if "_lives" in self.__dict__:
+            freed(self.status())
 
     def _alive(self) -> LifeT:
         the_loop()
