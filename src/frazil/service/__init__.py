@@ -7,7 +7,7 @@ namespace without duplicates.
     settings   what is served: namespaces, addresses, tokens; read from TOML
     namespace  the generator of one namespace, and whether it will still have IDs
     state      what the endpoints share
-    app        the HTTP API: raw ASGI for the ID endpoints, Starlette for the rest
+    app        the HTTP API, as an ASGI application
     redis      the Redis endpoint
     console    the web page at /
     process    sockets, workers, logs, signals, graceful shutdown

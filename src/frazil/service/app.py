@@ -1,41 +1,38 @@
 """The HTTP API as an ASGI application.
 
-A dictionary maps the paths of the ID endpoints and of the console's files to their endpoints.
-Starlette routes all other paths. This module handles what all requests have in common: which
-callers are refused, the headers of every reply, error replies, and giving back claims at the end.
+A dictionary maps the paths of the ID endpoints and of the console's files to their endpoints;
+``Routes`` answers all others. This module handles what all requests have in common: which callers
+are refused, the headers of a reply, its count, and giving back claims at the end.
 
 Any ASGI server can run it: ``App(read_settings(path))``.
 """
 
 import asyncio
 import socket
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from ssl import SSLContext
 from typing import Any
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-
-from frazil.errors import FrazilError
 from frazil.service import logs
 from frazil.service.console import pages
 from frazil.service.http import asgi
 from frazil.service.http.asgi import Receive, Scope, Send
 from frazil.service.http.cors import Cors
-from frazil.service.http.id_endpoints import BatchEndpoint, SingleIdEndpoint, unknown_endpoint
+from frazil.service.http.id_endpoints import BatchEndpoint, SingleIdEndpoint
 from frazil.service.http.routes import Routes
 from frazil.service.http.traces import Traces
 from frazil.service.namespace import ServedNamespace
-from frazil.service.problems import MEDIA_TYPE, Problem, busy, no_id
+from frazil.service.problems import Problem, busy
 from frazil.service.redis.server import RespServer
 from frazil.service.settings import Settings
 from frazil.service.state import State
 from frazil.service.worker_stats import WorkerStats
 
 __all__ = ["App"]
+
+_CLOSE = ((b"connection", b"close"),)
 
 
 class App:
@@ -68,14 +65,7 @@ class App:
             self._serve(served)
         if self.at_once:
             self.at_once[b"/livez"] = self._live
-        self._rest = Starlette(
-            routes=Routes(state).all(),
-            exception_handlers=dict.fromkeys(
-                (Problem, HTTPException, FrazilError, Exception), _on_error
-            ),
-            lifespan=self._lifespan,
-        )
-        self._rest.router.redirect_slashes = False
+        self._routes = Routes(state)
 
     def _serve(self, served: ServedNamespace) -> None:
         """Add the endpoints of a namespace."""
@@ -108,7 +98,7 @@ class App:
 
     async def crowded(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a client for whom there is no room: only whether the service lives."""
-        send = _adding(send, ((b"connection", b"close"),))
+        send = _adding(send, _CLOSE)
         if scope["path"] in {"/livez", "/readyz"}:
             await self(scope, receive, send)
         else:
@@ -119,15 +109,15 @@ class App:
         """Return an application that answers a malformed request, and closes the connection."""
 
         async def refuse(_scope: Scope, _receive: Receive, send: Send) -> None:
-            await asgi.send_problem(_adding(send, ((b"connection", b"close"),)), problem)
+            await asgi.send_problem(_adding(send, _CLOSE), problem)
             self._count(problem.status)
 
         return refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle an ASGI event."""
-        if scope["type"] != "http":
-            await self._rest(scope, receive, send)
+        if scope["type"] == "lifespan":
+            await self._live_on(receive, send)
         elif self._traces.on:
             await self._traces.call(self._answer, scope, receive, send)
         else:
@@ -135,28 +125,21 @@ class App:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.state.stopping:
-            send = _adding(send, ((b"connection", b"close"),))
+            send = _adding(send, _CLOSE)
+        name = "other"
         try:
             self._refuse(scope)
+            if self._cors.on:
+                if await self._cors.answered(scope, send):
+                    self._count(204)
+                    return
+                send = _adding(send, self._cors.headers(scope))
+            name, endpoint = self._endpoints.get(scope["path"], (name, self._routes))
+            status = await endpoint(scope, receive, send)
         except Problem as problem:
+            status = problem.status
             await asgi.send_problem(send, problem)
-            self.state.requests["other", problem.status] += 1
-            return
-        if self._cors.on:
-            if await self._cors.answered(scope, send):
-                self.state.requests["other", 204] += 1
-                return
-            send = _adding(send, self._cors.headers(scope))
-        found = self._endpoints.get(scope["path"])
-        if found is not None:
-            name, endpoint = found
-            self.state.requests[name, await endpoint(scope, receive, send)] += 1
-            return
-        unknown = unknown_endpoint(scope["path"], self.state.guard)
-        if unknown is not None:
-            self._count(await unknown(scope, receive, send))
-            return
-        await self._rest(scope, receive, _adding(send, asgi.SAFE, self._count))
+        self.state.requests[name, status] += 1
 
     def _refuse(self, scope: Scope) -> None:
         """Raise Problem for a request that must not reach an endpoint."""
@@ -170,8 +153,22 @@ class App:
     def _count(self, status: int) -> None:
         self.state.requests["other", status] += 1
 
+    async def _live_on(self, receive: Receive, send: Send) -> None:
+        """Start before the first request, and stop after the last one."""
+        await receive()
+        step = "startup"
+        try:
+            async with self._running():
+                await send({"type": "lifespan.startup.complete"})
+                step = "shutdown"
+                await receive()
+        except Exception:
+            await send({"type": f"lifespan.{step}.failed", "message": traceback.format_exc()})
+            raise
+        await send({"type": "lifespan.shutdown.complete"})
+
     @asynccontextmanager
-    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+    async def _running(self) -> AsyncIterator[None]:
         state = self.state
         if not self._layouts_checked:
             await state.check_layouts()
@@ -190,38 +187,12 @@ class App:
             logs.event("stopped", issued={n: one.issued for n, one in state.namespaces.items()})
 
 
-def _adding(
-    send: Send, headers: asgi.Headers, on_status: Callable[[int], None] = lambda _: None
-) -> Send:
-    """Return a ``send`` that adds headers to each reply and passes its status to ``on_status``."""
+def _adding(send: Send, headers: asgi.Headers) -> Send:
+    """Return a ``send`` that adds headers to each reply."""
 
     async def adding(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = [*message["headers"], *headers]
-            on_status(message["status"])
         await send(message)
 
     return adding
-
-
-async def _on_error(_request: Request, error: Exception) -> Response:
-    problem = _problem(error)
-    return Response(problem.body(), problem.status, problem.headers, MEDIA_TYPE)
-
-
-def _problem(error: Exception) -> Problem:
-    """Return the problem for an exception of a route, and log those that are not the caller's."""
-    if isinstance(error, Problem):
-        return error
-    if isinstance(error, HTTPException):
-        headers = dict(error.headers or {})
-        if error.status_code == 404:
-            return Problem("not-found", "GET /openapi.json lists the paths", headers)
-        if error.status_code == 405:
-            return Problem("method-not-allowed", f"use {headers.get('Allow', 'another')}", headers)
-        return Problem("bad-request", error.detail, headers)
-    if isinstance(error, FrazilError):
-        logs.failure("", error)
-        return no_id(error)
-    logs.bug(error)
-    return Problem("internal", "report it with the traceback from the log")

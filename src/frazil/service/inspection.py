@@ -22,7 +22,10 @@ from frazil.schemes.scheme import scheme as make_scheme
 from frazil.service.namespace import ServedNamespace
 from frazil.system.clock import moment_text, wall_us
 
-__all__ = ["FOUND_MOST", "facts_of", "findings_of", "neighbours", "stretches"]
+__all__ = ["FOUND_MOST", "TEXT_MOST", "facts_of", "findings_of", "neighbours", "stretches"]
+
+TEXT_MOST = 4_000
+"""The most characters in a text to search."""
 
 FOUND_MOST = 20
 """The most IDs that are reported for one text."""

@@ -28,7 +28,7 @@ _FIELDS = {
 class Metrics(Collector):
     """The metrics of a service. reports: returns all worker reports."""
 
-    media_type = "text/plain; version=0.0.4; charset=utf-8"
+    media_type = b"text/plain; version=0.0.4; charset=utf-8"
 
     def __init__(
         self,

@@ -25,7 +25,6 @@ from frazil.errors import (
 from frazil.service.tokens import OverQuota, Reason, Refusal
 
 __all__ = [
-    "MEDIA_TYPE",
     "TITLES",
     "Problem",
     "busy",
@@ -35,8 +34,6 @@ __all__ = [
     "refused",
     "unknown_namespace",
 ]
-
-MEDIA_TYPE = "application/problem+json"
 
 TITLES: dict[str, tuple[int, str]] = {
     "bad-request": (400, "The request is not valid"),

@@ -5,13 +5,13 @@ thread and on a connection of their own, so no generator waits for them.
 """
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from frazil.claims.claim import Snapshot
 from frazil.errors import FrazilError, RegistryUnavailable
 from frazil.generator.local import registry_of
 from frazil.generator.request import Request
-from frazil.service.side_threads import SideThreads
 from frazil.system.clock import boot_ns
 
 __all__ = ["Known", "RecordCache"]
@@ -36,7 +36,7 @@ class RecordCache:
     def __init__(self, request: Request) -> None:
         self._registry = registry_of(request)
         self.terms = self._registry.terms
-        self._threads = SideThreads(f"look-{request.namespace}")
+        self._thread = ThreadPoolExecutor(1, f"frazil-look-{request.namespace}")
         self._reading: asyncio.Task[Snapshot | FrazilError | None] | None = None
         self._began_ns = 0
         self.last: Known | None = None
@@ -59,7 +59,9 @@ class RecordCache:
     async def _look(self) -> Snapshot | FrazilError | None:
         """Return the error instead of raising it, since no caller may be waiting for it."""
         try:
-            found = await self._threads.call(self._registry.look)
+            found = await asyncio.get_running_loop().run_in_executor(
+                self._thread, self._registry.look
+            )
         except FrazilError as error:
             return error
         self.last = Known(boot_ns(), found)

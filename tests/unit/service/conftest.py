@@ -18,7 +18,6 @@ import pytest
 
 from tests.needs import needs
 
-needs("starlette", "the service")
 needs("uvicorn", "the service")
 
 __all__ = ["Service", "start"]

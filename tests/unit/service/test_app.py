@@ -332,13 +332,12 @@ def test_openapi_names_every_route(client):
 
     app = App(read_settings(url="memory:"))
     routes = {
-        (route.path, method.lower())
-        for route in app._rest.routes
-        for method in route.methods - {"HEAD"}
+        (path, methods.partition(",")[0].lower())
+        for path, (methods, _) in app._routes.table.items()
     }
     for kind, endpoint in app._endpoints.values():
         if kind in {"id", "ids"}:
-            routes.add((f"/v1/{{ns}}/{kind}", endpoint.method.lower()))
+            assert (f"/v1/{{ns}}/{kind}", endpoint.method.lower()) in routes
     told = {(path, method) for path, item in DOCUMENT["paths"].items() for method in item}
     assert told == routes
     assert client.get("/openapi.json").json() == json.loads(json.dumps(DOCUMENT))

@@ -13,7 +13,6 @@ from typing import Any
 from frazil.layout.drawing import COLOURS
 from frazil.service.http import asgi
 from frazil.service.http.asgi import Receive, Scope, Send
-from frazil.service.problems import Problem
 
 __all__ = ["FOLDER", "Page", "pages"]
 
@@ -61,10 +60,7 @@ class Page:
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> int:
         """Answer a request and return the status."""
-        if scope["method"] not in {"GET", "HEAD"}:
-            problem = Problem("method-not-allowed", "use GET", {"allow": "GET, HEAD"})
-            await asgi.send_problem(send, problem)
-            return problem.status
+        asgi.refuse_method(scope, "GET, HEAD")
         known = self.tag in asgi.header(scope, b"if-none-match")
         headers = [(b"etag", self.tag), *_SAFE]
         if not known:

@@ -8,10 +8,10 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
 
-from frazil.service.problems import MEDIA_TYPE, Problem
+from frazil.service.problems import Problem
 
 __all__ = [
     "BODY_MOST",
@@ -22,8 +22,10 @@ __all__ = [
     "Endpoint",
     "Headers",
     "Receive",
+    "Reply",
     "Scope",
     "Send",
+    "as_json",
     "bearer",
     "body_of",
     "header",
@@ -32,6 +34,7 @@ __all__ = [
     "parameters",
     "refuse_body",
     "refuse_disguise",
+    "refuse_method",
     "refuse_strange_host",
     "send_problem",
     "send_whole",
@@ -62,6 +65,21 @@ BROWSER = b"Mozilla/"
 
 _BODY_TIMEOUT_S = 10.0
 _PARAMETERS_MOST = 16
+
+
+class Reply(NamedTuple):
+    """A complete reply. headers: beside its type and length, and those of every reply."""
+
+    body: bytes
+    media_type: bytes
+    status: int = 200
+    headers: Headers = ()
+
+
+def as_json(members: Mapping[str, Any], status: int = 200, headers: Headers = ()) -> Reply:
+    """Return a reply in JSON."""
+    text = json.dumps(members, ensure_ascii=False, separators=(",", ":"))
+    return Reply(text.encode(), b"application/json", status, headers)
 
 
 def header(scope: Scope, name: bytes) -> bytes:
@@ -100,6 +118,12 @@ def parameters(scope: Scope, *known: str) -> Mapping[str, str]:
             raise Problem("bad-request", f"?{name}= is given twice; give it once")
         found[name] = value
     return found
+
+
+def refuse_method(scope: Scope, allowed: str) -> None:
+    """Raise Problem for a method that is none of these."""
+    if scope["method"] not in allowed.split(", "):
+        raise Problem("method-not-allowed", f"use {allowed}", {"allow": allowed})
 
 
 def refuse_body(scope: Scope) -> None:
@@ -191,7 +215,7 @@ async def send_whole(
     await send({"type": "http.response.body", "body": body})
 
 
-async def send_problem(send: Send, problem: Problem, headers: Headers = ()) -> None:
-    """Send a problem, with its own headers and these."""
+async def send_problem(send: Send, problem: Problem) -> None:
+    """Send a problem."""
     own = (*SAFE, *((k.encode(), v.encode("latin-1")) for k, v in problem.headers.items()))
-    await send_whole(send, problem.status, MEDIA_TYPE.encode(), problem.body(), (*own, *headers))
+    await send_whole(send, problem.status, b"application/problem+json", problem.body(), own)

@@ -22,21 +22,12 @@ from frazil.service.http import asgi, formats
 from frazil.service.http.asgi import BROWSER, Receive, Scope, Send
 from frazil.service.http.formats import Format, Json, Lines, Packed
 from frazil.service.namespace import BATCH_MOST, ServedNamespace
-from frazil.service.problems import Problem, no_id, over_quota, refused, unknown_namespace
+from frazil.service.problems import Problem, no_id, over_quota, refused
 from frazil.service.tokens import Charge, Guard, OverQuota
 
-__all__ = [
-    "CHUNK",
-    "WORDS_CHUNK",
-    "BatchEndpoint",
-    "IdEndpoint",
-    "SingleIdEndpoint",
-    "UnknownNamespace",
-    "unknown_endpoint",
-]
+__all__ = ["CHUNK", "WORDS_CHUNK", "BatchEndpoint", "IdEndpoint", "SingleIdEndpoint"]
 
 _NONCE = b"frazil-nonce"  # sent back, so that a client detects the reply to another request
-_ID_PATH = re.compile(r"/v1/([^/]+)/(ids?)")
 _NONCE_OF = re.compile(rb"[!-~]{0,64}")
 CHUNK = 512
 """IDs of a reply that are made in one iteration of the event loop, in a fraction of a millisecond.
@@ -78,12 +69,12 @@ class IdEndpoint(ABC):
         self.number = Json(name, scheme, number=True) if formats.fits_number(scheme) else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
-        """Answer a request and return the status."""
-        try:
-            _check(scope, self.method, self.guard, self.served.name)
-        except Problem as refusal:  # without the names, which only an allowed caller learns
-            await asgi.send_problem(send, refusal)
-            return refusal.status
+        """Answer a request and return the status. Raises Problem."""
+        asgi.refuse_method(scope, self.method)
+        if not self.guard.is_open:
+            refusal = self.guard.refusal(asgi.bearer(scope), "issue", self.served.name)
+            if refusal is not None:  # without the names, which only an allowed caller learns
+                raise refused(refusal)
         try:
             await self.answer(scope, receive, send)
         except Problem as wrong:
@@ -96,8 +87,7 @@ class IdEndpoint(ABC):
         else:
             return 200
         problem.more = {**self.served.names, **problem.more}
-        await asgi.send_problem(send, problem)
-        return problem.status
+        raise problem
 
     @abstractmethod
     async def answer(self, scope: Scope, receive: Receive, send: Send, /) -> None:
@@ -244,44 +234,6 @@ def _head(fmt: Format) -> bytes:
     fields = [(b"content-type", fmt.media_type), *fmt.headers]
     lines = b"".join(b"%b: %b\r\n" % field for field in fields)
     return lines.replace(b"%", b"%%") + b"content-length: %d\r\n\r\n%b"
-
-
-class UnknownNamespace:
-    """The same paths of a namespace that is not served. A refused caller cannot tell the two."""
-
-    def __init__(self, name: str, method: str, guard: Guard) -> None:
-        self.name = name
-        self.method = method
-        self.guard = guard
-
-    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> int:
-        """Answer a request and return the status."""
-        problem = unknown_namespace(self.name)
-        try:
-            _check(scope, self.method, self.guard, self.name)
-        except Problem as refusal:
-            problem = refusal
-        await asgi.send_problem(send, problem)
-        return problem.status
-
-
-def unknown_endpoint(path: str, guard: Guard) -> UnknownNamespace | None:
-    """Return the endpoint of a path for IDs whose namespace is not served; None for other paths."""
-    found = _ID_PATH.fullmatch(path)
-    if found is None:
-        return None
-    method = SingleIdEndpoint.method if found[2] == "id" else BatchEndpoint.method
-    return UnknownNamespace(found[1], method, guard)
-
-
-def _check(scope: Scope, method: str, guard: Guard, name: str) -> None:
-    """Raise Problem for a request with another method, or whose token does not allow it."""
-    if scope["method"] != method:
-        raise Problem("method-not-allowed", f"use {method}", {"allow": method})
-    if not guard.is_open:
-        refusal = guard.refusal(asgi.bearer(scope), "issue", name)
-        if refusal is not None:
-            raise refused(refusal)
 
 
 async def _take_turn() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from frazil.reading.proposals import NODES_MOST, RATE_LEAST_HZ, RATE_MOST_HZ, YEAR_MOST
 from frazil.service.alarms import SHOWN
-from frazil.service.http.admin_routes import TEXT_MOST
+from frazil.service.inspection import TEXT_MOST
 from frazil.service.overview import LEVELS
 
 __all__ = ["FLAG", "NAMES", "SCHEMAS", "TEXT", "a_list", "an_object", "ref"]

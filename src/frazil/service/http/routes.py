@@ -1,65 +1,123 @@
-"""Routes for all other requests: inspection, time windows, plans, health.
+"""The routes that make no IDs: inspection, time windows, plans, claims, state, health.
 
-The token is checked before the namespace is looked up, so a caller without access to a namespace
-does not learn whether it exists.
+The console uses only these routes, so a script can get everything that the console shows. The token
+is checked before the namespace is looked up, so a caller without access to a namespace does not
+learn whether it exists. Claims and errors name hosts, so they require a token with scope ``admin``.
 """
 
-from collections.abc import Mapping
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-
-from frazil.errors import CodecError, Misuse
+from frazil.claims.claim import Snapshot
+from frazil.claims.fleet import fleet_of
+from frazil.claims.holder import Holder
+from frazil.claims.holding import NodeHolding, node_holdings
+from frazil.errors import CodecError, FrazilError, LayoutError, Misuse
+from frazil.layout.layout import Layout
 from frazil.reading.capacity import Plan, plan_of
 from frazil.reading.proposals import Need, proposals
 from frazil.schemes.scheme import PRESETS
+from frazil.service import logs
 from frazil.service.http import asgi
-from frazil.service.http.admin_routes import AdminRoutes
+from frazil.service.http.asgi import Receive, Reply, Scope, Send, as_json
 from frazil.service.http.openapi import document
-from frazil.service.inspection import facts_of
+from frazil.service.inspection import TEXT_MOST, facts_of, findings_of
 from frazil.service.namespace import ServedNamespace
 from frazil.service.overview import overview
-from frazil.service.problems import Problem, misuse, refused, unknown_namespace
+from frazil.service.problems import Problem, busy, misuse, no_id, refused, unknown_namespace
 from frazil.service.state import State
-from frazil.service.tokens import SCOPES, Scope
+from frazil.service.tokens import SCOPES, Refusal
+from frazil.service.tokens import Scope as Right
+from frazil.system.clock import moment_text
 
-__all__ = ["Routes"]
+__all__ = ["SLOTS_MOST", "Routes"]
 
-_TEXT_MOST = 2_000
+SLOTS_MOST = 1_000
+"""The most slots that are reported; held slots come first."""
+
+_SEARCHES_MOST = 10  # of which one runs: it slows down the event loop, as both need the interpreter
+_LAYOUT_MOST = 2_000
 _PIECE = ("name", "label", "role", "bits", "low", "reversed")
+_GAUGES = ("issued", "waits", "failures", "lead_s", "claim_left_s", "trouble_s", "exhausted_in_s")
+_STATES = ("held", "idle", "free")
+
+
+class _Asked(NamedTuple):
+    """A request, and the parts of its path."""
+
+    scope: Scope
+    receive: Receive
+    namespace: str = ""
+    text: str = ""
+
+
+_Handler = Callable[[_Asked], Awaitable[Reply]]
 
 
 class Routes:
-    """All routes except the ID endpoints."""
+    """An endpoint for all paths of ``table``: the methods that each allows, and what answers."""
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._admin = AdminRoutes(self._served)
+        self._searches = ThreadPoolExecutor(1, "frazil-find")
+        self._searching: list[Future[list[dict[str, Any]]]] = []
+        self.table: dict[str, tuple[str, _Handler]] = {
+            "/v1/{ns}/id": ("GET", self.unserved),
+            "/v1/{ns}/ids": ("POST", self.unserved),
+            "/v1/{ns}/inspect/{id}": ("GET, HEAD", self.inspect),
+            "/v1/{ns}/window": ("GET, HEAD", self.window),
+            "/v1/{ns}/find": ("POST", self.find),
+            "/v1/{ns}/claims": ("GET, HEAD", self.claims),
+            "/v1/{ns}/status": ("GET, HEAD", self.status),
+            "/v1/layouts": ("GET, HEAD", self.layouts),
+            "/v1/plan": ("POST", self.plan),
+            "/v1/overview": ("GET, HEAD", self.overview),
+            "/openapi.json": ("GET, HEAD", self.openapi),
+            "/livez": ("GET, HEAD", self.livez),
+            "/readyz": ("GET, HEAD", self.readyz),
+            "/metrics": ("GET, HEAD", self.metrics),
+        }
 
-    def all(self) -> list[Route]:
-        """Return all routes."""
-        return [
-            Route("/v1/{ns}/inspect/{id}", self.inspect, methods=["GET"]),
-            Route("/v1/{ns}/window", self.window, methods=["GET"]),
-            *self._admin.all(),
-            Route("/v1/layouts", self.layouts, methods=["GET"]),
-            Route("/v1/plan", self.plan, methods=["POST"]),
-            Route("/v1/overview", self.overview, methods=["GET"]),
-            Route("/openapi.json", self.openapi, methods=["GET"]),
-            Route("/livez", self.livez, methods=["GET"]),
-            Route("/readyz", self.readyz, methods=["GET"]),
-            Route("/metrics", self.metrics, methods=["GET"]),
-        ]
-
-    async def inspect(self, request: Request) -> Response:
-        """Decode an ID."""
-        served = self._served(request, "inspect")
-        encoding = asgi.parameters(request.scope, "encoding").get("encoding", "")
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
+        """Answer a request and return the status. Raises Problem."""
+        path, parts = scope["path"], scope["path"].split("/")
+        names: list[str] = []
+        if path not in self.table and parts[1] == "v1":
+            names = [*parts[2:3], *parts[4:]]
+            parts[2:3], parts[4:] = ["{ns}"], ["{id}"] * len(parts[4:])
+        methods, handler = self.table.get("/".join(parts), ("", None))
+        if handler is None or not all(names):
+            raise Problem("not-found", "GET /openapi.json lists the paths")
+        asgi.refuse_method(scope, methods)
         try:
-            facts = facts_of(served, request.path_params["id"], encoding)
+            reply = await handler(_Asked(scope, receive, *names))
+        except Problem:
+            raise
+        except FrazilError as error:
+            logs.failure("", error)
+            raise no_id(error) from None
+        except Exception as error:  # noqa: BLE001 - after a bug too, the client gets a reply
+            logs.bug(error)
+            raise Problem("internal", "report it with the traceback from the log") from None
+        headers = (*asgi.SAFE, *reply.headers)
+        await asgi.send_whole(send, reply.status, reply.media_type, reply.body, headers)
+        return reply.status
+
+    async def unserved(self, asked: _Asked) -> Reply:
+        """Refuse IDs of a namespace that has no endpoint. A refused caller cannot tell the two."""
+        self._allow(asked, "issue", asked.namespace)
+        raise unknown_namespace(asked.namespace)
+
+    async def inspect(self, asked: _Asked) -> Reply:
+        """Decode an ID."""
+        served = self._served(asked, "inspect")
+        encoding = asgi.parameters(asked.scope, "encoding").get("encoding", "")
+        try:
+            facts = facts_of(served, asked.text, encoding)
         except CodecError as error:
             step = (
                 f"Send an ID of scheme {served.scheme.name}, or name its encoding (?encoding=). "
@@ -70,11 +128,11 @@ class Routes:
             raise misuse(error, **served.names) from None
         return _answer(served, facts)
 
-    async def window(self, request: Request) -> Response:
+    async def window(self, asked: _Asked) -> Reply:
         """Return the range of IDs of a time window."""
-        served = self._served(request, "inspect")
+        served = self._served(asked, "inspect")
         scheme = served.scheme
-        query = asgi.parameters(request.scope, "from", "to")
+        query = asgi.parameters(asked.scope, "from", "to")
         first, end = (_moment(query, name, served) for name in ("from", "to"))
         try:
             found = scheme.window(first, end)
@@ -86,97 +144,146 @@ class Routes:
             answer[f"{name}_number"] = str(found[at]) if found else None
         return _answer(served, answer)
 
-    async def layouts(self, request: Request) -> Response:
+    async def find(self, asked: _Asked) -> Reply:
+        """Find the IDs in a text.
+
+        The text is in the body, not in the URL, because proxies log URLs.
+        """
+        served = self._served(asked, "inspect")
+        asgi.parameters(asked.scope)
+        query = asgi.members(await asgi.body_of(asked.receive), "text", "scheme")
+        text, spec = query.get("text"), query.get("scheme", "")
+        if not isinstance(text, str) or not 0 < len(text.strip()) <= TEXT_MOST:
+            raise Problem(
+                "bad-request", f"text: an ID, or a text with IDs, from 1 to {TEXT_MOST} characters"
+            )
+        if not isinstance(spec, str):
+            raise Problem("bad-request", "scheme: the name of a scheme, or omit it")
+        # One goes on if its caller is cancelled.
+        self._searching = [one for one in self._searching if not one.done()]
+        if len(self._searching) >= _SEARCHES_MOST:
+            raise busy(**served.names)
+        self._searching.append(self._searches.submit(findings_of, served, text, spec))
+        try:
+            found = await asyncio.wrap_future(self._searching[-1])
+        except Misuse as error:
+            raise misuse(error, **served.names) from None
+        return as_json({**served.names, "found": found})
+
+    async def claims(self, asked: _Asked) -> Reply:
+        """Return the claims by slot."""
+        served = self._served(asked, "admin")
+        asgi.parameters(asked.scope)
+        snapshot = await served.record.read()
+        return as_json({**served.names, **_record(served, snapshot)})
+
+    async def status(self, asked: _Asked) -> Reply:
+        """Return the state of a namespace in the process that answers."""
+        served = self._served(asked, "admin")
+        asgi.parameters(asked.scope)
+        gauge, here = served.gauge(), Holder.here()
+        why = await served.unready()
+        return as_json(
+            {
+                **served.names,
+                "host": here.host,
+                "process": int(here.process),
+                "ready": not why,
+                "why": why or None,
+                **{name: getattr(gauge, name) for name in _GAUGES},
+            }
+        )
+
+    async def layouts(self, asked: _Asked) -> Reply:
         """List the named schemes, and the namespaces that the token allows."""
-        asgi.parameters(request.scope)
-        self._allow(request, None, None)
+        asgi.parameters(asked.scope)
+        self._allow(asked, None, None)
         mine = [
             {"namespace": name, "scheme": served.scheme.name, "layout": str(served.scheme.layout)}
             for name, served in self.state.namespaces.items()
-            if any(self._refusal(request, scope, name) is None for scope in SCOPES)
+            if any(self._refusal(asked, right, name) is None for right in SCOPES)
         ]
         plans = [_planned(plan_of(name)) for name in PRESETS]
-        return JSONResponse({"namespaces": mine, "layouts": plans})
+        return as_json({"namespaces": mine, "layouts": plans})
 
-    async def plan(self, request: Request) -> Response:
+    async def plan(self, asked: _Asked) -> Reply:
         """Compute the lifetime and capacity of a layout, or propose layouts for a need."""
-        asgi.parameters(request.scope)
-        self._allow(request, None, None)
-        query = asgi.members(await asgi.body_of(request.receive), "layout", "epoch", "bits", "need")
+        asgi.parameters(asked.scope)
+        self._allow(asked, None, None)
+        query = asgi.members(await asgi.body_of(asked.receive), "layout", "epoch", "bits", "need")
         if "need" in query:
             return _proposed(query)
         spec, epoch, bits = (query.get(name) for name in ("layout", "epoch", "bits"))
-        if not isinstance(spec, str) or not 0 < len(spec) <= _TEXT_MOST:
+        if not isinstance(spec, str) or not 0 < len(spec) <= _LAYOUT_MOST:
             raise Problem(
-                "bad-request", f"layout: a name or layout string of 1 to {_TEXT_MOST} characters"
+                "bad-request", f"layout: a name or layout string of 1 to {_LAYOUT_MOST} characters"
             )
         if not isinstance(epoch, str | None):
             raise Problem("bad-request", "epoch: a time as a string, like '2025-01-01T00:00:00Z'")
         if not isinstance(bits, int | None) or isinstance(bits, bool):
             raise Problem("bad-request", "bits: an integer")
         try:
-            return JSONResponse(_planned(plan_of(spec, epoch, bits)))
+            return as_json(_planned(plan_of(spec, epoch, bits)))
         except Misuse as error:
             raise misuse(error) from None
 
-    async def overview(self, request: Request) -> Response:
+    async def overview(self, asked: _Asked) -> Reply:
         """Return what is known of all namespaces that the token may administer."""
-        asgi.parameters(request.scope)
-        self._allow(request, "admin", None)
-        return JSONResponse(await overview(self.state, self._administered(request)))
+        asgi.parameters(asked.scope)
+        self._allow(asked, "admin", None)
+        return as_json(await overview(self.state, self._administered(asked)))
 
-    async def openapi(self, request: Request) -> Response:
+    async def openapi(self, asked: _Asked) -> Reply:
         """Return the OpenAPI document."""
-        asgi.parameters(request.scope)
-        return JSONResponse(document(tokens=not self.state.guard.is_open))
+        asgi.parameters(asked.scope)
+        return as_json(document(tokens=not self.state.guard.is_open))
 
-    async def livez(self, _request: Request) -> Response:
+    async def livez(self, _asked: _Asked) -> Reply:
         """Report that the process runs; this does not depend on registries."""
-        return JSONResponse({"live": True})
+        return as_json({"live": True})
 
-    async def readyz(self, request: Request) -> Response:
+    async def readyz(self, asked: _Asked) -> Reply:
         """Report whether every namespace will still have IDs in a moment; 503 if not.
 
         Callers with scope admin get their namespaces and the reasons.
         """
         unready = await self.state.unready()
         answer: dict[str, Any] = {"ready": not unready}
-        if mine := self._administered(request):
+        if mine := self._administered(asked):
             answer["namespaces"] = {name: unready.get(name, "ready") for name in mine}
-        return JSONResponse(answer, 503 if unready else 200)
+        return as_json(answer, 503 if unready else 200)
 
-    async def metrics(self, request: Request) -> Response:
+    async def metrics(self, asked: _Asked) -> Reply:
         """Return the Prometheus metrics of the namespaces that the token allows."""
-        self._allow(request, "admin", None)
-        text = self.state.metrics.text(self._administered(request))
-        return Response(text, media_type=self.state.metrics.media_type)
+        self._allow(asked, "admin", None)
+        text = self.state.metrics.text(self._administered(asked))
+        return Reply(text, self.state.metrics.media_type)
 
-    def _administered(self, request: Request) -> list[str]:
+    def _administered(self, asked: _Asked) -> list[str]:
         """Return the namespaces whose state a caller may see."""
         names = list(self.state.namespaces)
-        return [name for name in names if self._refusal(request, "admin", name) is None]
+        return [name for name in names if self._refusal(asked, "admin", name) is None]
 
-    def _refusal(self, request: Request, scope: Any, namespace: str | None) -> Any:
-        return self.state.guard.refusal(asgi.bearer(request.scope), scope, namespace)
+    def _refusal(self, asked: _Asked, right: Right | None, name: str | None) -> Refusal | None:
+        return self.state.guard.refusal(asgi.bearer(asked.scope), right, name)
 
-    def _allow(self, request: Request, scope: Scope | None, namespace: str | None) -> None:
-        refusal = self._refusal(request, scope, namespace)
+    def _allow(self, asked: _Asked, right: Right | None, name: str | None) -> None:
+        refusal = self._refusal(asked, right, name)
         if refusal is not None:
             raise refused(refusal)
 
-    def _served(self, request: Request, scope: Scope) -> ServedNamespace:
+    def _served(self, asked: _Asked, right: Right) -> ServedNamespace:
         """Return the namespace of a path. Raises Problem if it is unknown or not allowed."""
-        name = request.path_params["ns"]
-        self._allow(request, scope, name)
-        served = self.state.namespaces.get(name)
+        self._allow(asked, right, asked.namespace)
+        served = self.state.namespaces.get(asked.namespace)
         if served is None:
-            raise unknown_namespace(name)
+            raise unknown_namespace(asked.namespace)
         return served
 
 
-def _answer(served: ServedNamespace, more: dict[str, Any]) -> Response:
-    headers = {f"frazil-{name}": value for name, value in served.names.items()}
-    return JSONResponse({**served.names, **more}, headers=headers)
+def _answer(served: ServedNamespace, more: dict[str, Any]) -> Reply:
+    headers = [(f"frazil-{name}".encode(), value.encode()) for name, value in served.names.items()]
+    return as_json({**served.names, **more}, headers=headers)
 
 
 def _utc_text(when: datetime) -> str:
@@ -205,7 +312,41 @@ def _moment(query: Mapping[str, str], name: str, served: ServedNamespace) -> dat
     )
 
 
-def _proposed(query: Mapping[str, Any]) -> Response:
+def _record(served: ServedNamespace, snapshot: Snapshot | None) -> dict[str, Any]:
+    """Return a record as JSON. Field values are strings, since they may exceed 2**53."""
+    slots = node_holdings(snapshot)
+    count = Counter(slot.state for slot in slots)
+    slots.sort(key=lambda slot: (_STATES.index(slot.state), slot.holding.slot))
+    layout = served.scheme.layout if not slots else slots[0].layout
+    return {
+        "axis": layout.axis,
+        "nodes": layout.nodes,
+        "now": None if snapshot is None else moment_text(snapshot.now_us),
+        "now_value": None if snapshot is None else _now_value(layout, snapshot.now_us),
+        "fleet": fleet_of(slots, layout)._asdict(),
+        "counts": {state: count[state] for state in _STATES},
+        "away": 0 if snapshot is None else len(snapshot.away),
+        "slots": [_slot(slot) for slot in slots[:SLOTS_MOST]],
+    }
+
+
+def _slot(slot: NodeHolding) -> dict[str, Any]:
+    found = slot.as_json()
+    found["constants"] = {name: str(value) for name, value in found["constants"].items()}
+    return {**found, **{name: str(found[name]) for name in ("node", "start_value", "until_value")}}
+
+
+def _now_value(layout: Layout, now_us: int) -> str | None:
+    """Return the position of the registry's clock on the axis; None if the axis is not time."""
+    if layout.tick_us is None:
+        return None
+    try:
+        return str(layout.tick_at(now_us))
+    except LayoutError:  # after its last tick
+        return None
+
+
+def _proposed(query: Mapping[str, Any]) -> Reply:
     """Answer the request of a need: nodes, IDs per second of each, and the last year."""
     need = query["need"]
     kinds = {"nodes": int, "rate_hz": int | float, "year": int}
@@ -223,7 +364,7 @@ def _proposed(query: Mapping[str, Any]) -> Response:
         plans = proposals(Need(need["nodes"], need["rate_hz"], need["year"]))
     except Misuse as error:
         raise misuse(error) from None
-    return JSONResponse({"proposals": [_planned(plan) for plan in plans]})
+    return as_json({"proposals": [_planned(plan) for plan in plans]})
 
 
 def _planned(plan: Plan) -> dict[str, Any]:
