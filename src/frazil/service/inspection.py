@@ -5,6 +5,7 @@ text, such as a log line, as ``frazil inspect`` does. It adds the IDs next to ea
 of IDs in the same second, minute, hour and day.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from frazil.errors import CodecError, LayoutError
@@ -124,22 +125,10 @@ def _facts(scheme: Scheme, n: int, now_us: int) -> dict[str, Any]:
         "scheme": scheme.name,
         "id": scheme.format(n),
         "number": str(n),
-        "moment": None if us is None else moment_text(us),
-        "age_s": None if us is None else round((now_us - us) / 1e6, 3),
+        **_age(us, now_us),
         "node": str(values["node"]) if layout.bits_of("node") else None,
-        "fields": [
-            {
-                "name": field.name,
-                "role": field.role,
-                "value": str(values[field.name]),
-                "limit": str(field.limit),
-                "hex": None,
-            }
-            for field in layout.fields
-        ],
-        "spans": [
-            {"name": name, "role": role, "digits": bits} for name, role, bits in spans(layout, bare)
-        ],
+        "fields": [_field(one, values[one.name], one.limit) for one in layout.fields],
+        "spans": _spans(spans(layout, bare)),
         "foreign": list(values.foreign),
         "doubt": contradiction(scheme, values, now_us) or None,
         "texts": {name: Codec(name, scheme.bits).encode(n) for name in encodings_of(scheme.bits)},
@@ -179,36 +168,38 @@ def _foreign_json(found: Foreign, now_us: int) -> dict[str, Any]:
         "scheme": found.format,
         "id": found.canonical,
         "number": str(found.number),
-        "moment": None if us is None else moment_text(us),
-        "age_s": None if us is None else round((now_us - us) / 1e6, 3),
-        "node": None,
+        **_age(us, now_us),
         "fields": [
-            {
-                "name": part.name,
-                "role": part.role,
-                "value": str(part.value),
-                "limit": str((1 << part.bits) - 1),
-                "hex": None if part.counted else part.text,
-            }
+            _field(part, part.value, (1 << part.bits) - 1, None if part.counted else part.text)
             for part in found.parts
         ],
-        "spans": [{"name": name, "role": role, "digits": bits} for name, role, bits in found.spans],
-        "foreign": [],
+        "spans": _spans(found.spans),
         "texts": found.texts,
         "text": found.text,
         "written": found.written,
         "layout": " ".join(f"{part.name}:{part.bits}" for part in found.parts),
-        "shuffled": False,
         "said": None if us is None else ago(us, now_us),
-        "guessed": False,
         "doubt": doubt_of(found, now_us) or None,
-        "reasons": [],
-        "others": [],
-        "unsorted": None,
         "note": _note(found) or None,
-        "neighbours": [],
-        "stretches": [],
+        **dict.fromkeys(("node", "unsorted")),
+        **dict.fromkeys(("shuffled", "guessed"), False),
+        **{name: [] for name in ("foreign", "reasons", "others", "neighbours", "stretches")},
     }
+
+
+def _age(us: int | None, now_us: int) -> dict[str, Any]:
+    if us is None:
+        return {"moment": None, "age_s": None}
+    return {"moment": moment_text(us), "age_s": round((now_us - us) / 1e6, 3)}
+
+
+def _field(part: Any, value: int, limit: int, hex_text: str | None = None) -> dict[str, Any]:
+    shown = {"value": str(value), "limit": str(limit), "hex": hex_text}
+    return {"name": part.name, "role": part.role, **shown}
+
+
+def _spans(found: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
+    return [{"name": name, "role": role, "digits": bits} for name, role, bits in found]
 
 
 def _note(found: Foreign) -> str:

@@ -15,11 +15,12 @@ Without tokens every caller is allowed. That is the default on loopback only; el
 
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from math import ceil, isinf
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 from frazil.service.quota import Buckets
 from frazil.system.clock import moment_text, wall_us
@@ -89,23 +90,9 @@ class OverQuota(Exception):
 
 @dataclass(slots=True)
 class Charge:
-    """IDs charged to a token. The unused ones are returned at the end of the block.
+    """used: how many of the charged IDs were issued, whether they reach the caller or not."""
 
-    used: how many IDs were issued so far, whether they reach the caller or not.
-    """
-
-    buckets: Buckets | None = None
-    token: Token | None = None
-    n: int = 0
     used: int = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.buckets is not None and self.token is not None and self.used < self.n:
-            most = self.token.ids_per_minute or 0
-            self.buckets.give_back(self.token.digest, most, self.n - self.used)
 
 
 class Guard:
@@ -132,9 +119,7 @@ class Guard:
         self.is_open = not tokens
         self.trusting = not (tokens or without_tokens)
 
-    def refusal(
-        self, secret: bytes | None, scope: Scope | None, namespace: str | None
-    ) -> Refusal | None:
+    def refusal(self, secret: bytes, scope: Scope | None, namespace: str | None) -> Refusal | None:
         """Return why a request is refused, or None if it is allowed.
 
         secret: the token as received. scope: None accepts any token. namespace: None for requests
@@ -186,18 +171,20 @@ class Guard:
                 self._sent[secret] = token
         return token
 
-    def charge(self, secret: bytes | None, n: int) -> "Charge":
-        """Charge an allowed token for ``n`` IDs. Raises OverQuota.
-
-        Use it as ``with guard.charge(secret, n) as charge``, and set ``charge.used`` in the block.
-        """
-        token = self._find(secret) if secret else None
-        if token is None or token.ids_per_minute is None:
-            return Charge()
-        wait_s = self._buckets.wait_s(token.digest, token.ids_per_minute, n)
-        if wait_s:
-            raise OverQuota(token.ids_per_minute, wait_s)
-        return Charge(self._buckets, token, n)
+    @contextmanager
+    def charge(self, secret: bytes, n: int) -> Iterator[Charge]:
+        """Charge an allowed token for ``n`` IDs, and return the unused ones. Raises OverQuota."""
+        token = self._find(secret)
+        if token is not None and token.ids_per_minute is not None:
+            wait_s = self._buckets.wait_s(token.digest, token.ids_per_minute, n)
+            if wait_s:
+                raise OverQuota(token.ids_per_minute, wait_s)
+        charge = Charge()
+        try:
+            yield charge
+        finally:
+            if charge.used < n:
+                self.give_back(secret, n - charge.used)
 
     def listed(self, namespaces: Collection[str]) -> list[dict[str, Any]]:
         """The tokens for some of these namespaces, without anything secret; left: of the quota."""

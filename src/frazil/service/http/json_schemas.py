@@ -24,15 +24,10 @@ def a_list(**properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": an_object(**properties)}
 
 
-def _request(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a request with one required member and no unknown ones."""
+def _request(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a request with some required members and no unknown ones."""
     schema = an_object(**properties)
-    return {**schema, "required": [required], "additionalProperties": False}
-
-
-def _all_required(**properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object of a request without unknown members."""
-    return {**an_object(**properties), "additionalProperties": False}
+    return {**schema, "required": list(required), "additionalProperties": False}
 
 
 def ref(name: str) -> dict[str, Any]:
@@ -41,151 +36,146 @@ def ref(name: str) -> dict[str, Any]:
 
 
 TEXT = {"type": "string"}
-_OR_NONE = {"type": ["string", "null"]}
-_WHOLE = {"type": "integer"}
-_NUMBER_OR_NONE = {"type": ["number", "null"]}
-_WHOLE_OR_NONE = {"type": ["integer", "null"]}
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-_COUNTS = {"type": "array", "items": {"type": "integer"}}
-_LEVEL = {"enum": list(LEVELS)}
 FLAG = {"type": "boolean"}
 NAMES = {"namespace": TEXT, "scheme": TEXT}
+_OR_NONE = {"type": ["string", "null"]}
+_TEXTS = {"type": "array", "items": TEXT}
+_LEVEL = {"enum": list(LEVELS)}
+_TYPES: dict[str, dict[str, Any]] = {
+    "text": TEXT,
+    "text_or_none": _OR_NONE,
+    "texts": _TEXTS,
+    "whole": {"type": "integer"},
+    "whole_or_none": {"type": ["integer", "null"]},
+    "wholes": {"type": "array", "items": {"type": "integer"}},
+    "number": {"type": "number"},
+    "number_or_none": {"type": ["number", "null"]},
+    "flag": FLAG,
+    "by_name": {"type": "object", "additionalProperties": TEXT},
+}
+
+
+def _typed(**names: str) -> dict[str, Any]:
+    """Return members by type, each type with the names of its members."""
+    return {name: _TYPES[kind] for kind, each in names.items() for name in each.split()}
+
 
 _PLAN: dict[str, Any] = {
-    **dict.fromkeys(("scheme", "layout", "fingerprint", "axis", "highest", "encoding"), TEXT),
-    **dict.fromkeys(("bits", "nodes", "ids_per_node"), _WHOLE),
-    **dict.fromkeys(("javascript_safe", "bigint_safe", "sorted_by_time"), FLAG),
-    "exhausted": _OR_NONE,
-    **dict.fromkeys(
-        ("lasts_s", "left_s", "years", "years_left", "ids_per_second", "ids_per_second_in_all"),
-        _NUMBER_OR_NONE,
+    **_typed(
+        text="scheme layout fingerprint axis highest encoding",
+        whole="bits nodes ids_per_node",
+        flag="javascript_safe bigint_safe sorted_by_time",
+        text_or_none="exhausted unsorted tick epoch",
+        number_or_none="lasts_s left_s years years_left ids_per_second ids_per_second_in_all",
     ),
     "characters": {"type": "object", "additionalProperties": {"type": "integer"}},
-    "unsorted": _OR_NONE,
-    "tick": _OR_NONE,
-    "epoch": _OR_NONE,
     "pieces": a_list(
-        name=TEXT,
-        label=TEXT,
-        role=TEXT,
-        bits=_WHOLE,
-        low=_WHOLE,
-        reversed=FLAG,
-        value=_OR_NONE,
+        **_typed(text="name label role", whole="bits low", flag="reversed", text_or_none="value")
     ),
 }
 
 _FACTS: dict[str, Any] = {
-    **dict.fromkeys(("scheme", "id", "number"), TEXT),
-    **dict.fromkeys(("moment", "node"), _OR_NONE),
-    "age_s": _NUMBER_OR_NONE,
-    "fields": a_list(name=TEXT, role=TEXT, value=TEXT, limit=TEXT, hex=_OR_NONE),
-    "spans": a_list(name=TEXT, role=TEXT, digits=TEXT),
-    "foreign": _TEXTS,
+    **_typed(
+        text="scheme id number",
+        text_or_none="moment node",
+        number_or_none="age_s",
+        texts="foreign",
+        by_name="texts",
+    ),
+    "fields": a_list(**_typed(text="name role value limit", text_or_none="hex")),
+    "spans": a_list(**_typed(text="name role digits")),
     "doubt": {**_OR_NONE, "description": "Why it is probably not an ID of this scheme."},
-    "texts": {"type": "object", "additionalProperties": TEXT},
 }
 
 _FOUND: dict[str, Any] = {
     **_FACTS,
-    **dict.fromkeys(("text", "written", "layout"), TEXT),
-    **dict.fromkeys(("shuffled", "guessed"), FLAG),
-    **dict.fromkeys(("said", "unsorted", "note"), _OR_NONE),
-    **dict.fromkeys(("reasons", "others"), _TEXTS),
-    "neighbours": a_list(step=_WHOLE, id=TEXT, moment=_OR_NONE),
-    "stretches": a_list(
-        **dict.fromkeys(("length", "from", "to"), TEXT),
-        at={"type": "number"},
-        first=_OR_NONE,
-        last=_OR_NONE,
+    **_typed(
+        text="text written layout",
+        flag="shuffled guessed",
+        text_or_none="said unsorted note",
+        texts="reasons others",
     ),
+    "neighbours": a_list(**_typed(whole="step", text="id", text_or_none="moment")),
+    "stretches": a_list(**_typed(text="length from to", number="at", text_or_none="first last")),
 }
 
-_FLEET: dict[str, Any] = {
-    **dict.fromkeys(("members", "hosts", "rate_hz", "unknown", "nodes"), _WHOLE),
-    "capacity_hz": _NUMBER_OR_NONE,
-}
+_FLEET = _typed(whole="members hosts rate_hz unknown nodes", number_or_none="capacity_hz")
 
 _CLAIMS: dict[str, Any] = {
-    "axis": TEXT,
-    "nodes": _WHOLE,
-    **dict.fromkeys(("now", "now_value"), _OR_NONE),
+    **_typed(text="axis", whole="nodes", text_or_none="now now_value"),
     "fleet": {
         **an_object(**_FLEET),
         "description": "All claims that are held. unknown: claims whose rate is not known yet.",
     },
-    "counts": an_object(held=_WHOLE, idle=_WHOLE, free=_WHOLE),
+    "counts": an_object(**_typed(whole="held idle free")),
     "away": {"type": "integer", "description": "Parts of the registry that did not answer."},
     "slots": a_list(
-        node=TEXT,
-        constants={"type": "object", "additionalProperties": TEXT},
+        **_typed(
+            text="node start until start_value until_value",
+            by_name="constants",
+            text_or_none="host since",
+            whole_or_none="process rate_hz",
+        ),
         state={"enum": ["held", "idle", "free"]},
-        **dict.fromkeys(("host", "since"), _OR_NONE),
-        **dict.fromkeys(("process", "rate_hz"), _WHOLE_OR_NONE),
-        **dict.fromkeys(("start", "until", "start_value", "until_value"), TEXT),
     ),
 }
 
-_STATE: dict[str, Any] = {
-    **dict.fromkeys(("lead_s", "claim_left_s", "exhausted_in_s"), _NUMBER_OR_NONE),
-    "trouble_s": {"type": "number"},
-}
+_STATE = _typed(number_or_none="lead_s claim_left_s exhausted_in_s", number="trouble_s")
 
 _STATUS: dict[str, Any] = {
-    "host": TEXT,
-    "process": _WHOLE,
-    "ready": FLAG,
-    "why": _OR_NONE,
-    **dict.fromkeys(("issued", "waits", "failures"), _WHOLE),
+    **_typed(text="host", whole="process issued waits failures", flag="ready", text_or_none="why"),
     **_STATE,
 }
 
 _OVERVIEW: dict[str, Any] = {
-    **dict.fromkeys(("as_of", "version", "host", "started"), TEXT),
-    "part_s": {**_WHOLE, "description": "The length of a part of each history, in seconds."},
-    "http_errors": _COUNTS,
+    **_typed(text="as_of version host started", wholes="http_errors"),
+    "part_s": {
+        "type": "integer",
+        "description": "The length of a part of each history, in seconds.",
+    },
     "overview": a_list(
         **NAMES,
         level=_LEVEL,
         alarms=a_list(
-            **dict.fromkeys(("why", "page"), TEXT),
-            level=_LEVEL,
-            since=_OR_NONE,
-            of_workers=_COUNTS,
+            **_typed(text="why page", text_or_none="since", wholes="of_workers"), level=_LEVEL
         ),
         workers=a_list(
+            **_typed(
+                text="last_error",
+                text_or_none="last_error_at",
+                whole="worker process issued waits failures renew_failures",
+                number_or_none="clock_offset_s",
+            ),
+            **_STATE,
             reported={**TEXT, "description": "When the worker wrote this."},
             silent={**FLAG, "description": "It does not report any more."},
-            last_error=TEXT,
-            **dict.fromkeys(("last_error_at",), _OR_NONE),
-            **dict.fromkeys(
-                ("worker", "process", "issued", "waits", "failures", "renew_failures"), _WHOLE
-            ),
-            clock_offset_s=_NUMBER_OR_NONE,
-            **_STATE,
         ),
         claims={
             **an_object(read=TEXT, fresh=FLAG, **_FLEET),
             "type": ["object", "null"],
             "description": "As last read from the registry; null before.",
         },
-        **{f"{what}_parts": _COUNTS for what in SHOWN},
+        **_typed(wholes=" ".join(f"{what}_parts" for what in SHOWN)),
     ),
-    "replies": a_list(door=TEXT, status=_WHOLE, count=_WHOLE),
+    "replies": a_list(**_typed(text="door", whole="status count")),
     "tokens": a_list(
-        name=TEXT,
-        **dict.fromkeys(("token_namespaces", "scopes"), _TEXTS),
-        expires=_OR_NONE,
-        **dict.fromkeys(("ids_per_minute", "left"), _WHOLE_OR_NONE),
-        expires_in_s=_NUMBER_OR_NONE,
+        **_typed(
+            text="name",
+            texts="token_namespaces scopes",
+            text_or_none="expires",
+            whole_or_none="ids_per_minute left",
+            number_or_none="expires_in_s",
+        )
     ),
 }
 
-_PROBLEM: dict[str, Any] = an_object(type=TEXT, title=TEXT, status=_WHOLE, detail=TEXT)
-# Optional: the subject of an error.
-_PROBLEM["properties"] |= {**NAMES, "field": TEXT, "limit": TEXT, "position": _WHOLE}
-# Of a token that lacks a scope or a namespace.
-_PROBLEM["properties"] |= {"scope_needed": TEXT, "namespace_needed": TEXT, "token_has": _TEXTS}
+_PROBLEM: dict[str, Any] = an_object(**_typed(text="type title detail", whole="status"))
+# Optional: the subject of an error, or what a token lacks.
+_PROBLEM["properties"] |= _typed(
+    text="namespace scheme field limit scope_needed namespace_needed",
+    whole="position",
+    texts="token_has",
+)
 
 SCHEMAS: dict[str, Any] = {
     "Problem": _PROBLEM,
@@ -205,9 +195,9 @@ SCHEMAS: dict[str, Any] = {
     "Status": an_object(**NAMES, **_STATUS),
     "Overview": an_object(**_OVERVIEW),
     "Window": an_object(
-        **NAMES,
-        **{"from": TEXT, "to": TEXT},
-        **dict.fromkeys(("first", "last", "first_number", "last_number"), _OR_NONE),
+        **_typed(
+            text="namespace scheme from to", text_or_none="first last first_number last_number"
+        )
     ),
     "Question": _request(
         "layout",
@@ -217,13 +207,15 @@ SCHEMAS: dict[str, Any] = {
             "maxLength": 2000,
             "examples": ["tsid", "time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z"],
         },
-        epoch=_OR_NONE,
-        bits=_WHOLE_OR_NONE,
+        **_typed(text_or_none="epoch", whole_or_none="bits"),
     ),
     "Plan": an_object(**_PLAN),
     "NeedQuestion": _request(
         "need",
-        need=_all_required(
+        need=_request(
+            "nodes",
+            "rate_hz",
+            "year",
             nodes={"type": "integer", "minimum": 1, "maximum": NODES_MOST},
             rate_hz={
                 "type": "number",

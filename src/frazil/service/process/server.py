@@ -30,8 +30,7 @@ from frazil.service.app import App
 from frazil.service.http.timeouts import http_protocol, sweep
 from frazil.service.layout_check import check_layouts
 from frazil.service.process.greeting import greeting
-from frazil.service.process.held_signals import hold_signals, release_signals
-from frazil.service.process.workers import supervise
+from frazil.service.process.workers import Supervisor, hold_signals, release_signals
 from frazil.service.settings import Settings
 from frazil.service.worker_stats import WorkerStats
 
@@ -182,7 +181,7 @@ def _open_and_serve(settings: Settings, reread: Callable[[], Settings]) -> None:
         with suppress(FrazilError):  # the workers log it
             current = replace(reread(), workers=settings.workers)
 
-    supervise(settings.workers, work, log_addresses, sockets.close, reload)
+    Supervisor(settings.workers, work, log_addresses, sockets.close, reload).run()
 
 
 def _open(settings: Settings) -> _Sockets:

@@ -8,6 +8,10 @@ The supervisor replaces a worker that dies: the first time at once, then after a
 with each worker that lives less than ten seconds. On SIGTERM or Ctrl-C it terminates all workers
 and waits for them. Each worker holds one end of a socket pair. The supervisor closes its end when
 all workers stop. The kernel closes it if the supervisor is killed, and the workers stop as well.
+
+A listening socket takes connections before any code accepts them, and those connections are reset
+if a signal ends the process. So the signals are blocked before the sockets are opened, and arrive
+as soon as a graceful shutdown handles them.
 """
 
 import multiprocessing
@@ -16,16 +20,20 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from frazil.service import logs
-from frazil.service.process.held_signals import SIGNALS, hold_signals, release_signals
 from frazil.system.clock import boot_ns
 
-__all__ = ["supervise"]
+__all__ = ["SIGNALS", "Supervisor", "hold_signals", "release_signals"]
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+"""The signals that end the service."""
+
+_HELD = (*SIGNALS, signal.SIGHUP)  # which would end it before it is handled
 
 _SECOND_NS = 1_000_000_000
 _YOUNG_NS = 10 * _SECOND_NS
@@ -46,34 +54,47 @@ class _Worker:
     due_ns: int = 0
 
 
-@dataclass
-class _Supervisor:
-    work: Work
-    on_start: Callable[[], None]
-    on_stop: Callable[[], None]
-    workers: list[_Worker]
-    on_reload: Callable[[], None] = lambda: None
-    wakeup: tuple[socket.socket, socket.socket] = field(default_factory=socket.socketpair)
-    received: int | None = None
-    reloading: bool = False
+class Supervisor:
+    """Runs ``work(index, stop_socket)`` in ``count`` processes.
+
+    The stop_socket becomes readable when all workers must stop: on a signal, or because this
+    process has died. The signals are held when ``work`` is called; it must release them. on_start:
+    called when no signal is lost any more. on_stop: called on the signal, to close what only the
+    workers may keep open. on_reload: called on SIGHUP, before the workers get it.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        work: Work,
+        on_start: Callable[[], None],
+        on_stop: Callable[[], None],
+        on_reload: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.workers = [_Worker(index) for index in range(count)]
+        self.wakeup = socket.socketpair()
+        self._work, self._on_start, self._on_stop = work, on_start, on_stop
+        self._on_reload = on_reload
+        self._received: int | None = None
+        self._reloading = False
 
     def run(self) -> None:
-        """Run until a signal."""
+        """Run until a signal; then raise it again."""
         before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
         before[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._on_signal)
         for end in self.wakeup:
             end.settimeout(0)
-        self.on_start()
-        while self.received is None:
+        self._on_start()
+        while self._received is None:
             now_ns = boot_ns()
             hold_signals()  # a new worker releases them once it handles them
             for worker in self.workers:
                 self._replace_dead(worker, now_ns)
             release_signals()
             wait([*self._sentinels(), self.wakeup[0]], self._pause_s())
-            if self.reloading:
+            if self._reloading:
                 self._reload()
-        self.on_stop()
+        self._on_stop()
         for worker in self.workers:
             if worker.stop_socket is not None:
                 worker.stop_socket.close()
@@ -84,7 +105,7 @@ class _Supervisor:
             process.join()
         for number, handler in before.items():
             signal.signal(number, handler)
-        signal.raise_signal(self.received)
+        signal.raise_signal(self._received)
 
     def _replace_dead(self, worker: _Worker, now_ns: int) -> None:
         """Notice a dead worker, and start a new one when it is due."""
@@ -126,7 +147,7 @@ class _Supervisor:
             end.close()
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
-        self.work(index, stop_socket)
+        self._work(index, stop_socket)
 
     def _sentinels(self) -> list[Any]:
         return [worker.process.sentinel for worker in self.workers if worker.process is not None]
@@ -138,10 +159,10 @@ class _Supervisor:
 
     def _reload(self) -> None:
         """Pass SIGHUP on to the workers."""
-        self.reloading = False
+        self._reloading = False
         with suppress(BlockingIOError):
             self.wakeup[0].recv(4096)
-        self.on_reload()
+        self._on_reload()
         for worker in self.workers:
             if worker.process is not None and worker.process.pid is not None:
                 with suppress(ProcessLookupError):
@@ -149,26 +170,18 @@ class _Supervisor:
 
     def _on_signal(self, number: int, _frame: object) -> None:
         if number == signal.SIGHUP:
-            self.reloading = True
+            self._reloading = True
         else:
-            self.received = number
+            self._received = number
         with suppress(BlockingIOError):  # it is awake already
             self.wakeup[1].send(b"!")
 
 
-def supervise(
-    count: int,
-    work: Work,
-    on_start: Callable[[], None],
-    on_stop: Callable[[], None],
-    on_reload: Callable[[], None] = lambda: None,
-) -> None:
-    """Run ``work(index, stop_socket)`` in ``count`` processes until a signal; then raise it again.
+def hold_signals() -> None:
+    """Block the signals in this thread, and in the threads and processes that it starts."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
 
-    The stop_socket becomes readable when all workers must stop: on a signal, or because this
-    process has died. The signals are held when ``work`` is called; it must release them. on_start:
-    called when no signal is lost any more. on_stop: called on the signal, to close what only the
-    workers may keep open. on_reload: called on SIGHUP, before the workers get it.
-    """
-    workers = [_Worker(index) for index in range(count)]
-    _Supervisor(work, on_start, on_stop, workers, on_reload).run()
+
+def release_signals() -> None:
+    """Unblock the signals; those sent meanwhile arrive now."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)

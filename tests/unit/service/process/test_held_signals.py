@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from frazil.service.process.held_signals import SIGNALS, hold_signals, release_signals
+from frazil.service.process.workers import SIGNALS, hold_signals, release_signals
 
 
 @pytest.mark.parametrize("number", SIGNALS)

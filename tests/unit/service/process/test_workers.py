@@ -266,9 +266,8 @@ def test_registries_of_one_process_are_refused(tmp_path, url):
 
 
 def test_a_worker_that_cannot_be_forked_is_started_later(monkeypatch):
-    worker = workers._Worker(0)
-    idle = (lambda: None, lambda: None)
-    supervisor = workers._Supervisor(lambda _index, _stop: None, *idle, [worker])
+    supervisor = workers.Supervisor(1, lambda _index, _stop: None, lambda: None, lambda: None)
+    (worker,) = supervisor.workers
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     with monkeypatch.context() as patch:
         patch.setattr(BaseProcess, "start", no_process)
