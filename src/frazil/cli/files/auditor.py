@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from frazil.cli.files.database import lines_of, printable, text_problem, unreadable
+from frazil.cli.files.database import fraction_read, lines_of, printable, text_problem, unreadable
 from frazil.cli.files.formats import shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.survey import Fields, Survey
@@ -220,8 +220,7 @@ class Auditor:
 
         def poll() -> None:
             while not done.wait(_POLL_S):
-                with suppress(duckdb.Error):
-                    on_progress(max(0.0, self._database.query_progress() / 100))
+                on_progress(fraction_read(self._database))
 
         thread = threading.Thread(target=poll, name="frazil-progress", daemon=True)
         thread.start()

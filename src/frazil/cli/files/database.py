@@ -8,7 +8,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,15 @@ from frazil.cli.files.formats import shown
 from frazil.cli.files.reading import Reading
 from frazil.errors import ConfigError
 
-__all__ = ["connect", "fault", "lines_of", "printable", "text_problem", "unreadable"]
+__all__ = [
+    "connect",
+    "fault",
+    "fraction_read",
+    "lines_of",
+    "printable",
+    "text_problem",
+    "unreadable",
+]
 
 _THREAD_BYTES = 96 << 20  # with less for each thread, a sort beyond the memory fails
 _INTERRUPTED = "Query interrupted"  # what DuckDB says after Ctrl-C in the main thread
@@ -52,6 +60,13 @@ def connect(memory_bytes: int, folder: Path) -> Iterator[duckdb.DuckDBPyConnecti
         raise
     finally:
         database.close()
+
+
+def fraction_read(database: duckdb.DuckDBPyConnection) -> float:
+    """How much of a query's input has been read, 0 to 1; another thread may ask."""
+    with suppress(duckdb.Error):
+        return max(0.0, database.query_progress() / 100)
+    return 0.0
 
 
 def unreadable(reading: Reading, error: Exception) -> ConfigError:

@@ -74,23 +74,20 @@ def format_of(
     The default applies to names without an ending. Raises ConfigError for an unknown ending, and
     if there is no default. option: the option that sets the format, for errors.
     """
-    if given is not None:
-        return given
-    if ending := ending_of(path):
-        kind = _SUFFIXES.get(ending)
-        if kind is None or (kind in _WHOLE and packing_of(path)):
-            raise ConfigError(
-                f"{path}: the ending '{ending}' is unknown; known are {', '.join(_SUFFIXES)}, "
-                f"each text format also with .gz or .zst; set the format with {option}",
-                path=path,
-            )
-        return kind
-    if default is None:
+    ending = ending_of(path)
+    kind = given or (_SUFFIXES.get(ending) if ending else default)
+    if kind is None and not ending:
         raise ConfigError(
             f"{shown(path)} has no ending that names its format; set it, like {option} csv",
             path=path,
         )
-    return default
+    if kind is None or (kind in _WHOLE and packing_of(path) and not given):
+        raise ConfigError(
+            f"{path}: the ending '{ending}' is unknown; known are {', '.join(_SUFFIXES)}, "
+            f"each text format also with .gz or .zst; set the format with {option}",
+            path=path,
+        )
+    return kind
 
 
 def files_of(paths: Iterable[str]) -> list[str]:

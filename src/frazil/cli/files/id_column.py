@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import frazil
-from frazil.schemes.scheme import Scheme
+from frazil.schemes.arrays import ints
 
 __all__ = ["Ids", "as_arrow", "one_text"]
 
@@ -41,7 +41,7 @@ class Ids:
         self._generator = generator
         scheme = self._scheme = generator.scheme
         self._plain = scheme.encoding == "decimal" and scheme.bits <= 64
-        self.numeric = self._plain and _fits_signed(scheme) and not scheme.prefix
+        self.numeric = self._plain and scheme.signed_safe and not scheme.prefix
         self.count = 0
         self.first: str | None = None
         self.last: str | None = None
@@ -55,10 +55,9 @@ class Ids:
         row = self._next(count)
         if self._plain:
             texts = pc.cast(as_arrow(row), pa.string())
-            prefix = self._scheme.prefix
-            if not prefix:
+            if not self._scheme.prefix:
                 return texts
-            return pc.binary_join_element_wise(one_text(prefix), texts, one_text(""))
+            return pc.binary_join_element_wise(one_text(self._scheme.prefix), texts, one_text(""))
         # Every encoding but decimal has one width, so the array is its own buffer.
         encoded = self._scheme.codec.encode_array(row)
         if self._scheme.encoding == "decimal":
@@ -71,18 +70,7 @@ class Ids:
     def _next(self, count: int) -> Any:
         row = self._generator.array(count)
         if count:
-            if self.first is None:
-                self.first = self._text(row[0])
-            self.last = self._text(row[-1])
+            first, self.last = map(self._scheme.format, ints(row[[0, -1]]))
+            self.first = self.first or first
             self.count += count
         return row
-
-    def _text(self, value: Any) -> str:
-        if self._scheme.bits > 64:
-            return self._scheme.format(int(value["hi"]) << 64 | int(value["lo"]))
-        return self._scheme.format(int(value))
-
-
-def _fits_signed(scheme: Scheme) -> bool:
-    """Whether no ID has bit 63; a shuffle of 64 bits may move any bit there."""
-    return scheme.layout.signed_safe and (scheme.shuffle is None or scheme.bits < 64)

@@ -6,7 +6,8 @@ Arrow batches. DuckDB reads ahead while IDs are added and rows are written.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from frazil.cli._signals import whole
-from frazil.cli.files.database import connect, fault, unreadable
+from frazil.cli.files.database import connect, fault, fraction_read, unreadable
 from frazil.cli.files.formats import check_keys, hive_keys, shown
 from frazil.cli.files.id_column import Ids
 from frazil.cli.files.reading import Place, Reading, column_exists
@@ -42,7 +43,7 @@ def stamp(
         try:
             found = _typed(reading)
             if to in ("csv", "jsonl"):
-                fraction = found.fraction if found else _fraction(database)
+                fraction = found.fraction if found else partial(fraction_read, database)
                 header, texts = _as_text(reading, place, to, database, found, ids)
                 file.write(header)
                 for text in texts:
@@ -90,7 +91,7 @@ def _by_duckdb(reading: Reading, database: duckdb.DuckDBPyConnection) -> Batches
         for batch in _read(reading, reader):
             yield pa.RecordBatch.from_arrays(batch.columns[: len(schema)], schema=schema)
 
-    return Batches(schema, read, _fraction(database))
+    return Batches(schema, read, partial(fraction_read, database))
 
 
 def _read(reading: Reading, reader: Any) -> Iterator[Any]:
@@ -99,15 +100,6 @@ def _read(reading: Reading, reader: Any) -> Iterator[Any]:
         yield from reader
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise unreadable(reading, error) from None
-
-
-def _fraction(database: duckdb.DuckDBPyConnection) -> Callable[[], float]:
-    def fraction() -> float:
-        with suppress(duckdb.Error):
-            return max(0.0, database.query_progress() / 100)
-        return 0.0
-
-    return fraction
 
 
 def _with_ids(rows: Batches, place: Place, ids: Ids) -> tuple[Any, Iterator[Any]]:

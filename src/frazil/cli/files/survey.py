@@ -13,7 +13,6 @@ from typing import Any
 
 from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
-from frazil.schemes.segments import Segment, assembled
 
 __all__ = ["Fields", "Survey"]
 
@@ -64,7 +63,7 @@ class Survey:
             unlinked += rows - linked  # the first row of a file, and those after an invalid one
             if valid:
                 self.increasing &= before is None or low > before
-                highest = high if highest is None else max(high, highest)
+                highest = _of(max, high, highest)
             self.increasing &= ordered and unlinked <= 1
             self.first_tick = _of(min, first, self.first_tick)
             self.last_tick = _of(max, last, self.last_tick)
@@ -83,22 +82,9 @@ class Survey:
         return self.late_ticks > late_ticks
 
 
-def _of(choose: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
-    """The lesser or the greater of two numbers, of which each may be absent."""
-    return (
-        choose(one, other)
-        if one is not None and other is not None
-        else (other if one is None else one)
-    )
-
-
-class _Sql(str):
-    """SQL whose sum is written with a plus."""
-
-    __slots__ = ()
-
-    def __add__(self, other: str) -> "_Sql":
-        return _Sql(f"{self} + {other}")
+def _of(choose: Callable[..., int | None], *numbers: int | None) -> int | None:
+    """The least or the greatest of numbers, each of which may be absent."""
+    return choose((each for each in numbers if each is not None), default=None)
 
 
 class Fields:
@@ -142,19 +128,15 @@ class Fields:
         scheme = self._scheme
         if scheme is None or not scheme.layout.bits_of(role):
             return "NULL::BIGINT"
-        wide = scheme.layout.bits_of(role) > 62
-        kind = "HUGEINT" if wide else "BIGINT"
-
-        def cut(segment: Segment) -> _Sql:
+        kind = "HUGEINT" if scheme.layout.bits_of(role) > 62 else "BIGINT"
+        parts = []
+        for source, target, bits in scheme.segments(role):
             word = "key"
             if scheme.bits > 64:
-                word = f"(key >> {segment.source // 64 * 64}) & {_WORD}::UHUGEINT"
-                word = f"CAST({word} AS UBIGINT)"
-            return _Sql(
-                f"CAST(({word} >> {segment.source % 64}) & {segment.mask}::UBIGINT AS {kind})"
-            )
-
-        return assembled(scheme.segments(role), cut, lambda part, bits: _Sql(f"({part} << {bits})"))
+                word = f"CAST((key >> {source // 64 * 64}) & {_WORD}::UHUGEINT AS UBIGINT)"
+            value = f"CAST(({word} >> {source % 64}) & {(1 << bits) - 1}::UBIGINT AS {kind})"
+            parts.append(f"({value} << {target})")
+        return " + ".join(parts)
 
 
 def _constants(scheme: Scheme) -> list[tuple[str, int, int]]:

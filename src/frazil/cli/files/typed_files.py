@@ -45,7 +45,8 @@ def direct(reading: Reading) -> Batches:
     """Batches as the files have them. Raises ConfigError if one is of another format."""
     files = [(file, _opened(reading, file)) for file in reading.files]
     first = files[0][1]
-    total = sum(_rows(each) for _, each in files)
+    parquet = reading.kind == "parquet"
+    total = sum(each.metadata.num_rows for _, each in files) if parquet else 0
     done = 0
 
     def read() -> Iterator[Any]:
@@ -58,7 +59,6 @@ def direct(reading: Reading) -> Batches:
             except (pa.ArrowException, OSError) as error:
                 raise ConfigError(f"cannot read {file} to its end: {error}", path=file) from None
 
-    parquet = reading.kind == "parquet"
     return Batches(
         first.schema_arrow if parquet else first.schema,
         read,
@@ -113,11 +113,6 @@ def _opened(reading: Reading, file: str) -> Any:
         raise ConfigError(f"{file} is not {kind.capitalize()}: {error}", path=file) from None
 
 
-def _rows(opened: Any) -> int:
-    metadata = getattr(opened, "metadata", None)
-    return getattr(metadata, "num_rows", 0) or 0
-
-
 def _batches(opened: Any, memory: Memory) -> Iterator[Any]:
     if isinstance(opened, pa.parquet.ParquetFile):
         metadata = opened.metadata
@@ -142,9 +137,8 @@ def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
 def _compression(metadata: Any) -> str | dict[str, str]:
     if not metadata.num_row_groups:
         return "snappy"
-    group = metadata.row_group(0)
-    columns = [group.column(i) for i in range(group.num_columns)]
-    found = {column.path_in_schema: _CODECS[column.compression] for column in columns}
+    columns = metadata.row_group(0).to_dict()["columns"]
+    found = {each["path_in_schema"]: _CODECS[each["compression"]] for each in columns}
     codecs = set(found.values())
     return codecs.pop() if len(codecs) == 1 else found
 
@@ -238,11 +232,7 @@ def _unlike(rows: Any) -> Iterator[str]:
     """The columns of texts and numbers with few values that repeat: a dictionary is a waste."""
     types = pa.types
     for each, values in zip(rows.schema, rows.columns, strict=True):
-        if (
-            types.is_string(each.type)
-            or types.is_integer(each.type)
-            or types.is_floating(each.type)
-        ):
+        if any(of(each.type) for of in (types.is_string, types.is_integer, types.is_floating)):
             some = values[:_SAMPLE_ROWS]
             if len(some) >= _SAMPLE_LEAST and pc.count_distinct(some).as_py() > len(some) / 2:
                 yield each.name
