@@ -43,8 +43,6 @@ export class Inspector {
     this.find();
   }
 
-  leave() {}
-
   changed() {
     this.begin();
   }

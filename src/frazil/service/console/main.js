@@ -54,7 +54,7 @@ function route() {
   }
   document.title = `${PARTS[next]} · frazil`;
   if (shown !== next) {
-    if (shown) parts[shown].leave();
+    if (shown) parts[shown].leave?.();
     shown = next;
   }
   parts[next].enter(text === undefined ? undefined : decoded(text));

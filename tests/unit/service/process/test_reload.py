@@ -11,6 +11,7 @@ import time
 
 import httpx
 import pytest
+import redis
 
 from frazil.service.tokens import hash_of
 from tests.needs import needs
@@ -53,6 +54,30 @@ def test_tokens_quotas_and_namespaces(start, tmp_path, workers):
         statuses = [client.get("/v1/a/id").status_code for _ in range(9)]
         assert statuses == [200] * 5 + [429] * 4  # on the connection from before
     assert service.stop() == -signal.SIGTERM
+
+
+def test_a_command_that_a_redis_client_repeats(start, tmp_path):
+    """Its reply is that of the settings now, not of those at the first time."""
+    namespace = NAMESPACE.format("a", tmp_path)
+    service = start(namespace + token("old") + token("kept"), "--resp", "0")
+    port = service.wait_for("listening for redis clients")["port"]
+    with (
+        redis.Redis(port=port, password="old", socket_timeout=20) as old,
+        redis.Redis(port=port, password="kept", socket_timeout=20) as kept,
+    ):
+        first = [int(client.incr("a")) for client in (old, kept, old, kept)]
+        assert len(set(first)) == 4
+        reload(service, namespace + token("kept", "ids_per_minute = 5"))
+        service.wait_for("reloaded")
+        with pytest.raises(redis.ResponseError, match="not known here"):
+            old.incr("a")
+        with kept.pipeline(transaction=False) as pipe:
+            for _ in range(9):
+                pipe.incr("a")
+            replies = pipe.execute(raise_on_error=False)
+        assert len({int(one) for one in replies[:5]}) == 5
+        assert all("quota" in str(one) for one in replies[5:])
+        assert len(replies) == 9
 
 
 def test_an_invalid_file_changes_nothing(start, tmp_path):
