@@ -44,7 +44,7 @@ from tests.servers.redis import Server
 __all__ = ["empty", "main"]
 
 _START = "from frazil.cli import main; main(prog_name='frazil')"
-_EMPTY = "from benchmarks.service import empty; empty()"
+_EMPTY = "from evidence.benchmarks.service import empty; empty()"
 _CONFIG = """
 [namespaces.ids]
 registry = "memory:"
