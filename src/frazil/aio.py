@@ -16,13 +16,7 @@ from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
-from frazil.generator.request import (
-    Duration,
-    Request,
-    UrlInput,
-    make_request,
-    patience_us,
-)
+from frazil.generator.request import Duration, Request, UrlInput, make_request
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count, refuse_unknown
 from frazil.opening import open_ids
@@ -91,7 +85,7 @@ class AwaitedGenerator:
 
     async def ready(self, timeout: Duration | None = None) -> None:  # noqa: ASYNC109 - as Generator
         """See AsyncGenerator."""
-        await wait_through(self._walk, self._walk.readying(), patience_us(timeout))
+        await wait_through(self._walk, self._walk.readying(), self._walk.ready_us(timeout))
 
     def status(self) -> Status:
         """See AsyncGenerator."""

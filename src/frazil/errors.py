@@ -102,9 +102,17 @@ class TryLater(FrazilError):
 
 
 class PoolExhausted(TryLater):
-    """No claim was granted before the timeout (waited_s; or retry_after_s, if it is known)."""
+    """No claim was granted before the timeout (waited_s; retry_after_s, if it is known).
+
+    lost_us: when it was noticed that the store lost its claims, in µs since 1970; 0 if unknown.
+    """
 
     page = _ALARMS + "no-claim.md"
+
+    def __init__(self, message: str, **facts: Any) -> None:
+        if "lost_us" in facts:
+            self.page = _ALARMS + "store-lost.md"
+        super().__init__(message, **facts)
 
 
 class RegistryUnavailable(TryLater):

@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, LayoutExhausted, RegistryUnavailable, TryLater
 from frazil.generator.generator import AsyncGenerator, Generator
 from frazil.generator.request import Duration
 from frazil.generator.status import Status
@@ -24,8 +24,6 @@ from frazil.inputs.duration import duration_us
 __all__ = ["ReadyApp", "why_unready", "why_unready_async"]
 
 Message: TypeAlias = MutableMapping[str, Any]
-
-_NONE = "no ID is available"
 
 
 def why_unready(
@@ -43,7 +41,7 @@ def why_unready(
             try:
                 ids.ready(timeout)
             except FrazilError as error:
-                why = ids.status().why_unready() or f"{_NONE}: {type(error).__name__}"
+                why = _why(ids.status(), error)
         if why:
             return why
     return ""
@@ -64,7 +62,7 @@ async def why_unready_async(
                 else:
                     await ids.ready(timeout)
             except FrazilError as error:
-                why = ids.status().why_unready() or f"{_NONE}: {type(error).__name__}"
+                why = _why(ids.status(), error)
         if why:
             return why
     return ""
@@ -75,6 +73,18 @@ def _known(status: Status, margin: Duration | None) -> str | None:
     if not status.closed and not (status.claimed and status.seconds_left != 0):
         return None
     return status.why_unready(None if margin is None else duration_us(margin, name="margin") / 1e6)
+
+
+def _why(status: Status, error: FrazilError) -> str:
+    """Why there is no ID. Most errors name hosts or files; some name only the store."""
+    if why := status.why_unready():
+        return why
+    if isinstance(error, LayoutExhausted) or "waited_s" in error.facts:
+        return str(error).replace(status.store, "the store")
+    if isinstance(error, TryLater):
+        away = isinstance(error, RegistryUnavailable)
+        return f"the store {'does not answer' if away else 'grants nothing now'}"
+    return "the store refuses the requests of this generator; the log has the reason"
 
 
 class ReadyApp:

@@ -9,7 +9,9 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 import frazil
+from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.generator.verb_requests import ask_of
 from frazil.readiness import ReadyApp, why_unready, why_unready_async
 from tests.servers.redis import Server
 
@@ -28,6 +30,53 @@ def test_a_dead_store_is_red_in_time():
         assert "does not answer" in why_unready(ids, timeout="200ms")
         assert time.monotonic() - begun < 5
         assert "127.0.0.1" not in why_unready(ids, timeout="10ms")
+
+
+def test_a_probe_is_no_call():
+    """Neither a wait nor a failure, of any kind of generator and in every way to probe it."""
+
+    async def probe(ids):
+        with pytest.raises(RegistryUnavailable):
+            await ids.ready(timeout="10ms")
+        assert await why_unready_async(ids, timeout="10ms")
+        return ids.status()
+
+    for url in (DEAD, "icicle://127.0.0.1:1?timeout=100ms", "http://127.0.0.1:1"):
+        with frazil.open(url, timeout="100ms") as ids:
+            with pytest.raises(RegistryUnavailable):
+                ids.ready(timeout="10ms")
+            assert why_unready(ids, timeout="10ms")
+            for status in (ids.status(), asyncio.run(probe(frazil.aio.open(url, timeout="100ms")))):
+                assert (status.waits, status.failures) == (0, 0)
+            with pytest.raises(RegistryUnavailable):
+                ids()
+            assert (ids.status().waits, ids.status().failures) == (1, 1)
+
+
+def test_it_says_why_there_is_no_id(request):
+    """Not the name of a class, and no host."""
+    url = f"memory:{request.node.name}"
+    frazil.init(url, "sequence:2", start=0)
+    with frazil.open(url, "sequence:2") as ids:
+        ids.take(3)
+        with frazil.open(url, "sequence:2") as late:
+            assert "the counter of 'sequence:2' is used up (4)" in why_unready(late)
+    tiny = "sign:1=0 time:39 node:1 sequence:23 @1ms since 2025-01-01T00:00:00Z"
+    with frazil.open(f"{url}?horizon=10min", tiny, namespace="full") as ids:
+        registry = ids._walk.registry
+        for _ in range(2):
+            registry.grant(ask_of(LastSeen()), 10**9)
+        why = why_unready(ids, timeout="100ms")
+        assert why.startswith("no ID can be made now: all 2 node numbers are in use")
+
+
+def test_a_store_that_refuses_is_not_named(request):
+    url = f"memory:{request.node.name}"
+    with frazil.open(url) as ids:
+        ids()
+    with frazil.open(url, "sonyflake") as ids:
+        why = why_unready(ids)
+        assert why == "the store refuses the requests of this generator; the log has the reason"
 
 
 def test_one_of_several_is_red(request):

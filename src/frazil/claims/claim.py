@@ -182,20 +182,24 @@ class VerbRequest:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing can be granted now; repeat the request after ``wait_us``."""
+    """Nothing can be granted now; repeat the request after ``wait_us``.
+
+    guarded: the namespace is new, or its store lost claims. Else all node numbers are in use.
+    """
 
     wait_us: int
     seen: LastSeen
+    guarded: bool = False
 
     @classmethod
-    def ticks(cls, ticks: int, terms: Terms, seen: LastSeen) -> "Wait":
+    def ticks(cls, ticks: int, terms: Terms, seen: LastSeen, *, guarded: bool = False) -> "Wait":
         """Wait until the tick ``ticks`` after the one of the registry's ``now`` begins.
 
         A member that waits whole ticks retries at the same moment of each tick, and a holder that
         renews earlier in the tick would always be first.
         """
         into_us = (seen.now_us - terms.epoch_us) % terms.tick_us if terms.timed else 0
-        return cls(ticks * terms.tick_us - into_us, seen)
+        return cls(ticks * terms.tick_us - into_us, seen, guarded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ class Record:
         now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         now = terms.tick_at(now_us) if terms.timed else 0
         if terms.timed and (rest := self._rest_ticks(terms, ask, now)) > 0:
-            return Wait.ticks(rest, terms, self._seen(now_us))
+            return Wait.ticks(rest, terms, self._seen(now_us), guarded=True)
         n = self._choose(terms, now)
         floor = self.floor(n)
         start = max(floor, now)

@@ -13,7 +13,6 @@ from frazil.errors import FrazilError
 from frazil.generator.calls import Call
 from frazil.generator.keeper_thread import CLOSE_WAIT_S
 from frazil.generator.kept_walk import KeptWalk, Pauses
-from frazil.system.clock import boot_ns
 from frazil.system.event_loop import the_loop
 
 __all__ = ["AwaitedStream", "close", "wait", "wait_through"]
@@ -48,15 +47,15 @@ async def wait(walk: KeptWalk, pause_ns: int, since_ns: int, most_us: int | None
     woken: asyncio.Future[FrazilError | None] = loop.create_future()
     call = _Awaited(loop, woken)
     try:
-        keeper = walk.call_keeper(call)
+        walk.call_keeper(call, most_us)
         await asyncio.wait({woken}, timeout=walk.patience_s(since_ns, most_us))
         if not woken.done():
-            raise walk.failed(keeper.policy.complaint((boot_ns() - since_ns) / 1e9))
+            raise walk.unserved(since_ns, most_us)
         error = woken.result()
     finally:
         del call  # the call ends here, even if a traceback keeps this frame
     if error is not None:
-        raise walk.failed(error.again())
+        raise walk.failed(error.again(), most_us)
 
 
 async def close(walk: KeptWalk) -> None:

@@ -5,32 +5,50 @@ difference, and this module describes it.
 """
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from frazil.claims.claim import Terms
 from frazil.errors import Closed, FrazilError, PoolExhausted, RegistryUnavailable, TryLater
-from frazil.inputs.duration import duration_text
 from frazil.system import clock
 
-__all__ = ["KeeperState", "closed", "complaint", "inside_the_keeper", "no_thread"]
+__all__ = [
+    "Cause",
+    "KeeperState",
+    "closed",
+    "complaint",
+    "exhausted",
+    "inside_the_keeper",
+    "no_thread",
+    "outlook",
+    "reason",
+]
+
+
+Cause: TypeAlias = Literal["", "new", "lost", "full", "shared", "used", "many", "taken"]
+"""Why a registry that answers gives no claim that can be used now; "" if it has not answered.
+
+new: nothing was ever granted. lost: the store lost its claims. full: all node numbers are in use.
+shared: they are, and the claim begins ahead of the clock. used: all of it that may be used now.
+many: the IDs of one call of ``mint`` reach ahead of the clock. taken: each block of a counter.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class KeeperState:
     """What a keeper knows of its registry at ``url``.
 
-    trouble: the error of a registry that does not answer, since ``since_us``. told_to_wait: its
-    last answer was to wait. answered: it has answered since the caller began to wait. ahead: the
-    claim that is held is ahead of the clock. new: nothing was ever granted in this namespace.
+    trouble: the error of a registry that does not answer, since ``since_us``. left_s: how long a
+    new registry, or one that lost its claims, grants nothing. lost_us: when the loss was noticed;
+    0 if that is unknown.
     """
 
     url: str
     terms: Terms
     trouble: TryLater | None
     since_us: int
-    told_to_wait: bool
-    answered: bool
-    ahead: bool
-    new: bool
+    cause: Cause
+    left_s: float
+    lost_us: int
 
 
 def closed() -> Closed:
@@ -79,46 +97,78 @@ def complaint(state: KeeperState, waited_s: float, needed_s: float = 0.0) -> Fra
             "IDs continue when the registry answers again",
             **trouble.facts,
         )
-    kind = ("ID" if state.ahead else "claim") if terms.timed else "block"
+    held = state.cause in ("shared", "used")
+    kind = ("ID" if held else "claim") if terms.timed else "block"
     none = f"no {kind} from {url} within {waited_s:.1f} s"
     if needed_s:
         none = (
             f"the next ID of {url} is possible in {needed_s:.1f} s, later than timeout= allows, so "
             "this call did not wait for it"
         )
-    if not (state.told_to_wait or state.ahead if terms.timed else state.answered):
+    if not state.cause:
         return RegistryUnavailable(
             f"{none}: it has not answered yet, or this host is too busy to read the answer; check "
             "that the server runs and can be reached, or wait longer (timeout=)",
             url=url,
             outcome_known=False,
         )
-    return PoolExhausted(f"{none}: {_reason(state)}", waited_s=waited_s)
+    return exhausted(f"{none}: ", state, waited_s=waited_s)
 
 
-def _reason(state: KeeperState) -> str:
-    """Why a registry that answers gives no claim that can be used now, and what to do."""
-    terms = state.terms
-    if not terms.timed:
-        return (
-            "it answers, but other callers used up each block first; use larger blocks (block=), "
-            "or wait longer (timeout=)"
-        )
-    if state.new:
-        wait = duration_text(terms.wait_ticks * terms.tick_us)
-        return (
+def exhausted(begin: str, state: KeeperState, **facts: float) -> PoolExhausted:
+    """The error that says why a registry that answers gives no claim, and what to do."""
+    if state.left_s:
+        facts["retry_after_s"] = state.left_s
+    if state.cause == "lost":
+        facts["lost_us"] = state.lost_us
+    return PoolExhausted(f"{begin}{outlook(state)}; {_next_step(state)}", **facts)
+
+
+def outlook(state: KeeperState) -> str:
+    """The reason, and when IDs continue, if that is known."""
+    goes_on = f"; IDs continue in {state.left_s:.1f} s" if state.left_s else ""
+    return reason(state) + goes_on
+
+
+def reason(state: KeeperState) -> str:
+    """The cause as a sentence, without the name of a host."""
+    second_us = state.lost_us // 1_000_000 * 1_000_000
+    at = f" at {clock.moment_text(second_us)}" if state.lost_us else ""
+    count = len(state.terms.slots)
+    in_use = f"all {count} node numbers are in use" if count > 1 else "the node number is in use"
+    return {
+        "new": (
             "nothing was ever granted in this namespace, and a store that lost its claims looks "
-            f"the same, so the first claim waits for {wait}; if the namespace is new, run "
-            f"frazil init {state.url} with its name and scheme before the first use (in Python "
-            "frazil.init, at each start frazil init --if-missing), else wait longer (timeout=)"
-        )
-    if state.ahead:
-        return (
-            "this generator's claim is ahead of the clock, because processes share its node number "
-            "in turn; wait longer (timeout=), allow a greater lead=, or run fewer processes"
-        )
-    return (
-        f"all {len(terms.slots)} node numbers are in use, or the registry lost its claims; wait "
-        "longer (timeout=), run fewer processes, or use a layout with more node bits; frazil "
-        "claims shows the holders"
-    )
+            "the same"
+        ),
+        "lost": f"the store lost its claims{at}",
+        "full": in_use,
+        "shared": f"{in_use}, so the claim is still ahead of the clock",
+        "used": "this generator has used all IDs of its claim up to now and lead=",
+        "many": "so many IDs fill ticks that are still ahead of the clock and lead=",
+        "taken": "it answers, but other callers used up each block first",
+        "": "no answer",
+    }[state.cause]
+
+
+def _next_step(state: KeeperState) -> str:
+    return {
+        "new": (
+            f"if the namespace is new, run frazil init {state.url} with its name and scheme before "
+            "the first use (in Python frazil.init, at each start frazil init --if-missing), else "
+            "wait longer (timeout=)"
+        ),
+        "lost": "no ID repeats; wait longer (timeout=)",
+        "full": (
+            "wait longer (timeout=), run fewer processes, or use a layout with more node bits; "
+            "frazil claims shows the holders"
+        ),
+        "shared": "wait longer (timeout=), allow a greater lead=, or run fewer processes",
+        "used": (
+            "wait longer (timeout=), allow a greater lead=, or use a layout with more bits of "
+            "sequence"
+        ),
+        "many": "wait longer (timeout=), make fewer IDs, or allow a greater lead=",
+        "taken": "use larger blocks (block=), or wait longer (timeout=)",
+        "": "wait longer (timeout=)",
+    }[state.cause]

@@ -20,7 +20,7 @@ from frazil.inputs.masking import masked
 from frazil.system import clock
 from frazil.system.event_log import DEBUG, INFO, WARNING, tell
 
-__all__ = ["Journal", "Report", "StoreJournal", "ignored"]
+__all__ = ["Journal", "Report", "StoreJournal", "ignored", "is_loss"]
 
 Report: TypeAlias = Callable[..., None]
 """Takes an event's name, which is a method of ``Journal``, and its facts."""
@@ -51,7 +51,7 @@ class StoreJournal:
         """The store does not answer. first: it answered the last time."""
         self._note(error)
         if first:
-            self._tell(WARNING, "store away", f"store away: {self._here}: {self.last_error}")
+            self._tell_error("store away")
 
     def back(self, since_us: int) -> None:
         """The store answers again."""
@@ -67,7 +67,7 @@ class StoreJournal:
             return
         self._refused = reason
         event = "clock refused" if isinstance(error, ClockError) else "claim refused"
-        self._tell(WARNING, event, f"{event}: {self._here}: {self.last_error}")
+        self._tell_error(event)
 
     def closed(self, issued: int | None) -> None:
         """The generator was closed. issued: its IDs; None if it was freed without a close."""
@@ -76,6 +76,11 @@ class StoreJournal:
 
     def _note(self, error: FrazilError) -> None:
         self.last_error, self.last_error_us = masked(error), clock.wall_us()
+
+    def _tell_error(self, event: str) -> None:
+        """Tell the last error. Most begin with the store's URL, which stands there already."""
+        error = self.last_error.removeprefix(self._url).lstrip(": ")
+        self._tell(WARNING, event, f"{event}: {self._here}: {error}")
 
     def _tell(self, level: int, event: str, text: str, **facts: Any) -> None:
         tell(
@@ -134,7 +139,7 @@ class Journal(StoreJournal):
         """A claim was given back from ``used`` on."""
         self._claim(INFO, "claim given back", claim, used)
 
-    def awaited(self, wait_us: int, *, new: bool) -> None:
+    def awaited(self, wait_us: int, why: str, *, new: bool) -> None:
         """The store grants nothing for a while. Told once until the next grant.
 
         new: nothing was ever granted.
@@ -142,19 +147,13 @@ class Journal(StoreJournal):
         if self._awaits:
             return
         self._awaits = True
-        why = (
-            "it is new, or the store lost its claims"
-            if new
-            else "all node numbers are in use, or the store lost its claims"
-        )
         text = f"no claim for {wait_us / 1e6:.1f} s: {self._here}: {why}"
         self._tell(INFO if new else WARNING, "claim awaited", text, wait_s=wait_us / 1e6)
 
-    def seen(self, before: str, now: str) -> None:
-        """The store has answered. before, now: the identity of its record."""
-        if before and before != now and _store_of(before) == _store_of(now):
-            text = f"loss noticed: {self._here}: the store lost its claims, and has a new record"
-            self._tell(WARNING, "loss noticed", text)
+    def loss_noticed(self) -> None:
+        """The store has another record than before."""
+        text = f"loss noticed: {self._here}: the store lost its claims, and has a new record"
+        self._tell(WARNING, "loss noticed", text)
 
     def _compare(self, claim: Claim) -> None:
         """Tell once if the namespace's timestamps are far ahead of this host's clock."""
@@ -185,6 +184,11 @@ class Journal(StoreJournal):
         if not terms.timed:
             return str(value)
         return clock.sortable_text(value * terms.tick_us + terms.epoch_us)
+
+
+def is_loss(before: str, now: str) -> bool:
+    """Whether a store that told the first ``sid``, and now the second one, lost its record."""
+    return bool(before) and before != now and _store_of(before) == _store_of(now)
 
 
 def _store_of(sid: str) -> str:

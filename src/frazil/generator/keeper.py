@@ -50,8 +50,8 @@ from weakref import ref
 from frazil.claims.claim import Claim, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.errors import FrazilError, InternalError, TryLater
 from frazil.generator.calls import Call, Calls
-from frazil.generator.complaints import KeeperState, closed, complaint
-from frazil.generator.journal import Report, ignored
+from frazil.generator.complaints import Cause, KeeperState, closed, complaint, reason
+from frazil.generator.journal import Report, ignored, is_loss
 from frazil.generator.pacing import Retries, pause_us, report_us
 from frazil.registries.base import Registry, reading_ns
 from frazil.registries.remembered import remembered
@@ -120,14 +120,14 @@ class KeeperPolicy:
         self._answer_ns, self._answered_ns = 0, -1
         self._want = self._first_want()
         self._renewable = self.told_to_wait = False
-        self._new: bool | None = None
+        self._cause: Cause = ""
+        self._granted_ns = self._lost_us = 0
         self._tick = 0
         self.metered = 0, 0
         self._retries = Retries()
         self._back_off_until_ns = 0
         self._keep_ns = keep_us * 1000
-        self._used_ns = 0
-        self._scarce_until_ns = 0
+        self._used_ns = self._scarce_until_ns = 0
         self._refused = False
 
     def call(self, call: Call) -> bool:
@@ -162,19 +162,25 @@ class KeeperPolicy:
 
     def complaint(self, waited_s: float, needed_s: float = 0.0) -> FrazilError:
         """The error for a caller that has waited so long, and would have to wait longer."""
-        walk = self.walk()
-        ahead = walk is not None and walk.left() > 0
-        state = KeeperState(
+        return complaint(self.state(waited_s), waited_s, needed_s)
+
+    def state(self, waited_s: float = 0.0) -> KeeperState:
+        """What is known of the registry, for a caller that has waited so long."""
+        walk, now_ns = self.walk(), self.identity.now_ns()
+        cause: Cause = self._cause if self.told_to_wait else ""
+        if not self.terms.timed:
+            cause = "taken" if self._answered_ns >= now_ns - int(waited_s * 1e9) else ""
+        elif walk is not None and walk.left() > 0:
+            cause = "used" if walk.begun() else "shared"
+        return KeeperState(
             url=self._url,
             terms=self.terms,
             trouble=self.trouble,  # read once: the thread may change it
             since_us=self.trouble_since_us,
-            told_to_wait=self.told_to_wait,
-            answered=self._answered_ns >= self.identity.now_ns() - int(waited_s * 1e9),
-            ahead=ahead or (self.told_to_wait and self._renewable),
-            new=bool(self._new),
+            cause=cause,
+            left_s=max(0, self._granted_ns - now_ns) / 1e9 if cause in ("new", "lost") else 0.0,
+            lost_us=self._lost_us,
         )
-        return complaint(state, waited_s, needed_s)
 
     def round(self) -> Steps[float | None]:
         """Do what is due. Returns the seconds to the next round (None: when called)."""
@@ -215,6 +221,7 @@ class KeeperPolicy:
             yield from self._renew(walk)
             self.told_to_wait = self._renewable and not walk.left()
             if self.told_to_wait:
+                self._cause = "used"
                 # The claim is as far ahead of the registry's clock as possible: only time helps.
                 self._back_off(int(self._want * self.terms.tick_us * self.jitter()) // 8)
         if not self._renewable:
@@ -227,7 +234,6 @@ class KeeperPolicy:
         if not self.terms.timed:
             yield from self._get_claim(walk)
             return
-        self._new = False if walk.begun() else self._new
         idle = self._is_idle(walk)
         if not idle:
             self._used_ns = self.identity.now_ns()
@@ -256,8 +262,11 @@ class KeeperPolicy:
         read_ns = yield from self._note_reply(request, reply, sent_ns)
         self.told_to_wait = isinstance(reply, Wait)
         if isinstance(reply, Wait):
-            self._new = self._new is not False and (yield from self._is_new())
-            self.report("awaited", wait_us=reply.wait_us, new=self._new)
+            self._granted_ns = self.identity.now_ns() + reply.wait_us * 1000
+            self._cause = (yield from self._loss()) if reply.guarded else "full"
+            if self._cause:
+                why, new = reason(self.state()), self._cause == "new"
+                self.report("awaited", wait_us=reply.wait_us, why=why, new=new)
             if request.seen.sid == self._seen.sid or self._seen.told_us >= request.boot_us:
                 wait_us = pause_us(reply, self.terms, self.jitter())
                 self._back_off(min(wait_us, self._report_us()))
@@ -273,12 +282,14 @@ class KeeperPolicy:
             return
         walk.adopt(node, reply.start, reply.until, *reply.time(self.terms), read_ns, era)
 
-    def _is_new(self) -> Steps[bool]:
-        """Whether the registry says that nothing was ever granted."""
+    def _loss(self) -> Steps[Cause]:
+        """Whether the store lost claims, or nothing was ever granted; "" if it does not answer."""
+        if self._lost_us or self.claim is not None:
+            return "lost"
         with suppress(FrazilError):
             found: Snapshot | None = yield lambda registry: registry.look()
-            return found is None or not found.holdings
-        return False
+            return "lost" if found is not None and found.holdings else "new"
+        return ""
 
     def _renew(self, walk: Walk, *, idle: bool = False) -> Steps[None]:
         """Ask for twice as many ticks as last time, counted from the answer; or for another block.
@@ -350,7 +361,9 @@ class KeeperPolicy:
         memory = remembered(request, reply, self.identity.now_ns() // 1000, self.terms)
         if self.trouble is not None:
             self.report("back", since_us=self.trouble_since_us)
-        self.report("seen", before=self._seen.sid, now=memory.sid)
+        if is_loss(self._seen.sid, memory.sid):
+            self._lost_us = self._wall_us()
+            self.report("loss_noticed")
         self._seen = memory
         self.trouble, self._refused, self._retries = None, False, Retries()
         self._answer_ns = self.identity.now_ns() - sent_ns

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from frazil.errors import FrazilError
 from frazil.generator.calls import Call, Gate
-from frazil.generator.complaints import closed
+from frazil.generator.complaints import closed, outlook
 from frazil.generator.keeper_thread import Keeper
-from frazil.generator.request import Request
+from frazil.generator.request import Duration, Request, patience_us
 from frazil.generator.status import MARGIN_MOST_S, Status, freed, open_generators
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
@@ -151,6 +151,10 @@ class KeptWalk(_Base):
                 since_ns = boot_ns()
             yield self.pause_ns(), since_ns
 
+    def ready_us(self, timeout: Duration | None) -> int:
+        """How long ``ready`` waits."""
+        return self._most_us(patience_us(timeout))
+
     def readying(self) -> Pauses:
         """Wait until there is a cell for the next ID; none is used."""
         since_ns = boot_ns()
@@ -191,18 +195,17 @@ class KeptWalk(_Base):
         self._inherited = self.made()
         self.restart(identity)
 
-    def call_keeper(self, call: Call) -> Keeper:
-        """Wake ``call`` when there is a claim, or an error. Returns the keeper."""
-        self.waits += 1
-        keeper = self.keeper
-        keeper.call(call)
-        return keeper
+    def call_keeper(self, call: Call, most_us: int | None) -> None:
+        """Wake ``call`` when there is a claim, or an error."""
+        self.waits += most_us is None
+        self.keeper.call(call)
 
     def nap_ns(self, pause_ns: int, since_ns: int, most_us: int | None = None) -> int | None:
         """How long to sleep for a pause of the walk; None: until the keeper has a claim.
 
-        since_ns: when the caller began to wait. most_us: how long it waits, if not for the
-        generator's timeout. Raises an error if a wait does not help.
+        since_ns: when the caller began to wait. most_us: how long it waits, if it needs no ID
+        (``ready``) and so is not counted; None: the generator's timeout. Raises an error if a wait
+        does not help.
         """
         if pause_ns == FORKED:
             self.restart_after_fork()
@@ -213,7 +216,7 @@ class KeptWalk(_Base):
             return None
         waited_ns = boot_ns() - since_ns
         if waited_ns + pause_ns > self._most_us(most_us) * 1000 + _LONGEST_NAP_NS:
-            raise self.failed(self.keeper.policy.complaint(waited_ns / 1e9, pause_ns / 1e9))
+            raise self.unserved(since_ns, most_us, pause_ns)
         return min(pause_ns, _LONGEST_NAP_NS)
 
     def patience_s(self, since_ns: int, most_us: int | None = None) -> float:
@@ -234,23 +237,28 @@ class KeptWalk(_Base):
             return
         gate = Gate()
         try:
-            keeper = self.call_keeper(gate)
+            self.call_keeper(gate, most_us)
             patience_s, noticed_s = self.patience_s(since_ns, most_us), _NOTICED_NS / 1e9
             answered = gate.wait(min(patience_s, noticed_s))
             if not answered and patience_s > noticed_s:
                 self._tell()
                 answered = gate.wait(patience_s - noticed_s)
             if not answered:
-                raise self.failed(keeper.policy.complaint((boot_ns() - since_ns) / 1e9))
+                raise self.unserved(since_ns, most_us)
             error = gate.error
         finally:
             del gate  # the call ends here, even if a traceback keeps this frame
         if error is not None:
-            raise self.failed(error.again())
+            raise self.failed(error.again(), most_us)
 
-    def failed(self, error: FrazilError) -> FrazilError:
+    def unserved(self, since_ns: int, most_us: int | None, pause_ns: int = 0) -> FrazilError:
+        """The error of a caller that began to wait at ``since_ns``, and would wait for longer."""
+        waited_s = (boot_ns() - since_ns) / 1e9
+        return self.failed(self.keeper.policy.complaint(waited_s, pause_ns / 1e9), most_us)
+
+    def failed(self, error: FrazilError, most_us: int | None) -> FrazilError:
         """The error with which a call ends."""
-        self.failures += 1
+        self.failures += most_us is None
         return error
 
     def status(self) -> Status:
@@ -279,6 +287,8 @@ class KeptWalk(_Base):
             about = {"seconds_left": left * passed_s / made if made > 0 else None}
         elif terms.timed:
             about = {"seconds_left": 0.0, "lead_s": 0.0, "blocked": policy.told_to_wait}
+        if about.get("blocked"):
+            about["why_blocked"] = outlook(policy.state())
         chosen = scheme.layout.epoch_us is not None
         ends_us = scheme.layout.exhausted_us if terms.timed and chosen else None
         return Status(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from frazil.errors import ConfigError
 from frazil.generator.endless import Endless
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.request import Duration, Request, patience_us
+from frazil.generator.request import Duration, Request
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count
 from frazil.inputs.duration import duration_text
@@ -97,7 +97,7 @@ class LocalGenerator(_Base, Endless):
 
     def ready(self, timeout: Duration | None = None) -> None:
         """See ``frazil.Generator``."""
-        most_us = patience_us(timeout)
+        most_us = self._walk.ready_us(timeout)
         for pause_ns, since_ns in self._walk.readying():
             self._walk.wait(pause_ns, since_ns, most_us)
 

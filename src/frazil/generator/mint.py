@@ -7,11 +7,13 @@ to give back.
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
 from frazil.claims.claim import Claim, LastSeen, Terms, Wait
-from frazil.errors import PoolExhausted, RegistryUnavailable
+from frazil.errors import FrazilError, RegistryUnavailable
+from frazil.generator.complaints import Cause, KeeperState, exhausted
 from frazil.generator.journal import Journal
 from frazil.generator.kept_walk import walk_arguments
 from frazil.generator.pacing import Retries, jitter, pause_us, report_us
@@ -58,10 +60,12 @@ def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> lis
             if seen.sid != before.sid and seen.told_us < sent_us:
                 continue  # an earlier process heard of it; so ask again as one that knows
             wait_ns = pause_us(reply, terms, jitter()) * 1000
-            _sleep(wait_ns, deadline_ns, registry.url, report_us(terms) * 1000)
+            why = partial(_why_wait, registry, reply)
+            _sleep(registry, wait_ns, deadline_ns, why, report_us(terms) * 1000)
             continue
         Journal(registry.url, terms).minted(reply)
-        _sleep(_early_ns(reply, terms, request.lead_us, read_ns), deadline_ns, registry.url)
+        early_ns = _early_ns(reply, terms, request.lead_us, read_ns)
+        _sleep(registry, early_ns, deadline_ns, partial(_why_early, reply, terms))
         # Another node's region may begin in an earlier tick, and IDs are minted in order.
         first = min(max(reply.start, after), reply.until)
         walk.adopt(reply.slot % terms.nodes, first, reply.until, 0, 0, 0)
@@ -126,14 +130,33 @@ def _early_ns(claim: Claim, terms: Terms, lead_us: int, read_ns: int) -> int:
     return ((claim.until - 1 - now) * terms.tick_us - lead_us) * 1000 - into_ns - passed_ns
 
 
-def _sleep(wait_ns: int, deadline_ns: int, url: str, most_ns: int = 1 << 63) -> None:
+def _why_early(claim: Claim, terms: Terms) -> Cause:
+    """Why a claim is ahead of the clock."""
+    return "shared" if claim.start > claim.time(terms)[0] else "many"
+
+
+def _why_wait(registry: Registry, wait: Wait) -> Cause:
+    """Why the registry grants nothing."""
+    if not wait.guarded:
+        return "full"
+    with suppress(FrazilError):
+        found = in_time(registry.look, 0, registry.url)
+        return "lost" if found is not None and found.holdings else "new"
+    return ""
+
+
+def _sleep(
+    registry: Registry,
+    wait_ns: int,
+    deadline_ns: int,
+    why: Callable[[], Cause],
+    most_ns: int = 1 << 63,
+) -> None:
     """Sleep, at most ``most_ns``. Raises PoolExhausted if the whole wait exceeds the deadline."""
     if wait_ns <= 0:
         return
     if boot_ns() + wait_ns > deadline_ns:
-        raise PoolExhausted(
-            f"{url} can grant nothing for the next {wait_ns / 1e9:.1f} s; try again then",
-            retry_after_s=wait_ns / 1e9,
-        )
+        state = KeeperState(registry.url, registry.terms, None, 0, why(), wait_ns / 1e9, 0)
+        raise exhausted(f"no ID from {registry.url} in time: ", state)
     with waiting():
         time.sleep(min(wait_ns, most_ns) / 1e9)

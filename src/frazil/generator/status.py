@@ -40,9 +40,10 @@ class Status:
     timestamps are ahead of the store's clock. clock_offset_s: how far this host's clock is ahead of
     the store's, to half a tick. exhausted_in_s: until the time field is full. store_away_s: since
     when the store does not answer; 0 if it does. store_errors: requests that it did not answer.
-    blocked: calls wait, and the store lets no ID be made now. issued: IDs made; the interpreted
-    core leaves out one that a thread draws while another ends its tick. waits: how often a call
-    waited for the store. failures: calls that ended without an ID.
+    blocked: calls wait, and the store lets no ID be made now; why_blocked: the reason. issued: IDs
+    made; the interpreted core leaves out one that a thread draws while another ends its tick.
+    waits: how often a call waited for the store. failures: calls that ended without an ID. Neither
+    counts ``ready``.
     """
 
     namespace: str
@@ -64,6 +65,7 @@ class Status:
     clock_offset_s: float | None = None
     exhausted_in_s: float | None = None
     blocked: bool = False
+    why_blocked: str = ""
     margin_s: float = 0.0
 
     def why_unready(self, margin_s: float | None = None) -> str:
@@ -74,7 +76,7 @@ class Status:
         if self.exhausted_in_s is not None and self.exhausted_in_s <= 0:
             return "the time field of the layout is full; choose another layout"
         if self.blocked:
-            return "the store grants nothing now: no node number is free, or it lost its claims"
+            return f"no ID can be made now: {self.why_blocked}"
         left_s = self.seconds_left
         if self.store_away_s and (not self.claimed or (left_s is not None and left_s < margin_s)):
             left = f"{left_s or 0.0:.1f} s of IDs are left"

@@ -45,7 +45,7 @@ class Life(ABC):
     def __init__(self, prefetch: int, url: str, namespace: str) -> None:
         self.identity = ProcessIdentity()
         self.journal = StoreJournal(url, namespace)
-        self.issued = self.waits = self.failures = self.away_since_us = 0
+        self.issued = self.waits = self.failures = self.errors = self.away_since_us = 0
         self.prefetch = Prefetch(prefetch, lambda n: run(self.ids(n)))
 
     @abstractmethod
@@ -69,8 +69,8 @@ class Life(ABC):
         return (yield from self.ids(1))[0]
 
     def failed(self, error: FrazilError) -> None:
-        """A call ended without an ID."""
-        self.failures += 1
+        """A request failed."""
+        self.errors += 1
         if not isinstance(error, TryLater):
             self.journal.refused(error)
             return
@@ -129,11 +129,14 @@ class _Living(Generic[LifeT]):
             self._life = life
         return life
 
-    def _own(self, gather: Callable[[LifeT], Steps[Answer]]) -> Steps[Answer]:
-        """Return what ``gather`` returns, in the process that called it."""
+    def _own(self, gather: Callable[[LifeT], Steps[Answer]], *, call: bool = True) -> Steps[Answer]:
+        """Return what ``gather`` returns, in the process that called it.
+
+        call: whether it is a call for an ID, which counts.
+        """
         while True:
             life = self._alive()
-            life.waits += 1
+            life.waits += call
             began_ns = boot_ns()
             try:
                 found = yield from gather(life)
@@ -141,6 +144,7 @@ class _Living(Generic[LifeT]):
                 if life.goes_on():
                     self._waited(boot_ns() - began_ns)
                     if not isinstance(error, Closed | Misuse):
+                        life.failures += call
                         life.failed(error)
                     raise
             else:
@@ -179,7 +183,7 @@ class _Living(Generic[LifeT]):
         retries = Retries()
         while True:
             try:
-                yield from self._own(lambda life: life.ids(1))
+                yield from self._own(lambda life: life.ids(1), call=False)
             except TryLater:
                 pause_s = retries.pause_s(jitter())
                 if boot_ns() + int(pause_s * 1e9) > until_ns:
@@ -204,7 +208,7 @@ class _Living(Generic[LifeT]):
             waits=life.waits if life else 0,
             failures=life.failures if life else 0,
             store_away_s=max(0.001, (now_us - away_us) / 1e6) if away_us else 0.0,
-            store_errors=life.failures if life else 0,
+            store_errors=life.errors if life else 0,
             last_error=error,
             last_error_at=moment(error_us) if error else None,
         )

@@ -9,7 +9,7 @@ import pytest
 import frazil
 from frazil.claims.claim import Claim
 from frazil.errors import ClockError, ConfigError, PoolExhausted, RegistryUnavailable
-from frazil.generator.journal import Journal
+from frazil.generator.journal import Journal, is_loss
 from frazil.registries.base import terms_of
 from frazil.schemes.scheme import scheme
 from frazil.system.clock import sortable_text
@@ -200,11 +200,26 @@ def test_a_refusal_is_told_once_until_the_next_grant(records, journal):
     assert journal.last_error == "other layout"
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("redis://h: no connection", "at redis://h: no connection, process"),
+        ("redis://h gave no ID", "at redis://h: gave no ID, process"),
+        ("redis://other: no connection", "at redis://h: redis://other: no connection, process"),
+    ],
+)
+def test_a_store_is_named_once(records, journal, error, told):
+    journal("failed", error=RegistryUnavailable(error), first=True)
+    journal("refused", error=ConfigError(error))
+    flush(10)
+    assert [told in record.getMessage() for record in records] == [True, True]
+
+
 def test_a_wait_is_told_once_until_the_next_grant(records, journal):
-    journal("awaited", wait_us=2_000_000, new=True)
-    journal("awaited", wait_us=1_000_000, new=True)
+    journal("awaited", wait_us=2_000_000, why="is new", new=True)
+    journal("awaited", wait_us=1_000_000, why="is new", new=True)
     journal("granted", claim=CLAIM)
-    journal("awaited", wait_us=1_000_000, new=False)
+    journal("awaited", wait_us=1_000_000, why="node numbers", new=False)
     flush(10)
     assert [record.levelname for record in records] == ["INFO", "INFO", "WARNING"]
     assert records[0].frazil_wait_s == 2.0
@@ -230,9 +245,8 @@ def test_a_claim_that_begins_later_names_its_wait(records, journal):
         ("0@a", "0@b", True),
     ],
 )
-def test_a_loss_is_another_record_of_the_same_store(records, journal, before, now, lost):
-    journal("seen", before=before, now=now)
-    assert records.events() == ["loss noticed"] * lost
+def test_a_loss_is_another_record_of_the_same_store(before, now, lost):
+    assert is_loss(before, now) is lost
 
 
 def test_a_counter_names_values(records):

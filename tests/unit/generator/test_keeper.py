@@ -368,7 +368,8 @@ def test_one_tick_is_as_good_as_many(supplied, monkeypatch, ticks):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     answers.clear()
-    monkeypatch.setattr(keeper.policy, "walk", lambda: SimpleNamespace(left=lambda: ticks))
+    walk = SimpleNamespace(left=lambda: ticks, begun=lambda: True)
+    monkeypatch.setattr(keeper.policy, "walk", lambda: walk)
     assert isinstance(keeper.policy.complaint(1.0), PoolExhausted if ticks else RegistryUnavailable)
 
 

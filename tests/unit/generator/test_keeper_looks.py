@@ -65,11 +65,11 @@ def test_a_member_that_is_told_to_wait_asks_again_in_half_a_horizon(supplied, wo
 
 
 def test_a_claim_that_is_renewable_and_spent_is_ahead_of_the_clock(keeper):
-    keeper.policy.told_to_wait = keeper.policy._renewable = True
+    keeper.policy.told_to_wait, keeper.policy._cause = True, "used"
     told = str(keeper.policy.complaint(1.0))
-    assert "is ahead of the clock" in told
+    assert "has used all IDs of its claim up to now and lead=" in told
     assert "no claim" not in told
-    keeper.policy._renewable = False
+    keeper.policy._cause = "full"
     assert "node numbers are in use" in str(keeper.policy.complaint(1.0))
 
 

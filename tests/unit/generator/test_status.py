@@ -123,7 +123,7 @@ def test_no_free_node_number(request):
             with pytest.raises((PoolExhausted, RegistryUnavailable)):
                 third()
             assert third.status().blocked
-            assert "no node number is free" in third.status().why_unready()
+            assert "all 2 node numbers are in use" in third.status().why_unready()
 
 
 def test_a_child_has_no_claim_of_its_parent(tmp_path):

@@ -18,7 +18,7 @@
 -- Units    ticks count from the epoch; _us are microseconds, moments since 1970.
 -- Reply    texts: kind, nonce, incarnation, then of
 --            claim     sid revision now_us slot token start until
---            wait      sid revision now_us ticks
+--            wait      sid revision now_us ticks, 'guarded' if new or after a loss
 --            lost seen sid revision now_us
 --            refused   reading_us sid revision incarnation fingerprint layout guard last_us
 --                      offset_us top_us: nothing was written, and record.py knows why
@@ -253,7 +253,7 @@ function verbs.grant(token)
   local now = ask.timed and verbs.tick_at(now_us) or record.finish
   local rest = ask.timed and verbs.rest(now) or 0
   if rest > 0 then
-    return verbs.answer('wait', now_us, text(rest))
+    return verbs.answer('wait', now_us, text(rest), 'guarded')
   end
   local n, start = record.choose(now, tonumber(ARGV[6]), ask.timed)
   if ask.timed then
@@ -266,7 +266,7 @@ function verbs.grant(token)
   local till = math.min(start + want, limit)
   local least = math.min(want, math.max(1, math.floor(ask.horizon / 100)), record.finish - start)
   if till - start < least then
-    return verbs.answer('wait', now_us, text(start + least - limit))
+    return verbs.answer('wait', now_us, text(start + least - limit), '')
   end
   if token == '' then
     record.put(n, till, start)

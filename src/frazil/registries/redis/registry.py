@@ -224,7 +224,7 @@ class RedisRegistry(Registry):
         kind, parts = answer
         seen = _seen(parts)
         if kind == "wait":
-            return Wait.ticks(int(parts[3]), self.terms, seen)
+            return Wait.ticks(int(parts[3]), self.terms, seen, guarded=parts[4:] == ["guarded"])
         slot = self.terms.slots.start + int(parts[3])
         start, until = int(parts[5]), int(parts[6])
         if kind != "claim" or parts[4] != token or slot not in self.terms.slots or start > until:
