@@ -129,6 +129,7 @@ class _Connection(asyncio.BufferedProtocol):
     def pause_writing(self) -> None:
         """The client does not read its replies."""
         self._reads.clear()
+        self._set_paused(paused=True)
         self._set_timer(on=True)
 
     def resume_writing(self) -> None:
@@ -178,9 +179,7 @@ class _Connection(asyncio.BufferedProtocol):
             return
         unread, unknown = not self._reads.is_set(), self._unknown
         busy = unread or self._waits or self._pending is not None
-        if busy is not self._paused:
-            self._paused = busy
-            (self._transport.pause_reading if busy else self._transport.resume_reading)()
+        self._set_paused(paused=busy)
         if answers and not unknown:  # a command that has begun since has its own time
             self._set_timer(on=False)
         self._set_timer(on=unread if busy else unknown or len(parser) > 0)
@@ -307,6 +306,11 @@ class _Connection(asyncio.BufferedProtocol):
         self._set_timer(on=True)
         self._transport.write(words)
         self._transport.close()
+
+    def _set_paused(self, *, paused: bool) -> None:
+        if paused is not self._paused:
+            self._paused = paused
+            (self._transport.pause_reading if paused else self._transport.resume_reading)()
 
     def _set_timer(self, *, on: bool) -> None:
         """Start the timer for the client, unless it runs; or stop it."""

@@ -19,6 +19,7 @@ from frazil.service.state import State
 from tests.unit.service.conftest import Service
 from tests.unit.service.redis.test_commands import CONFIG, resident
 
+INCR = b"*2\r\n$4\r\nINCR\r\n$1\r\na\r\n"
 END = b"$3\r\nend\r\n"
 TINY = [b"PING\r\n", b"\r\n", b"*0\r\n", b"*1\r\n$4\r\nPING\r\n", b"GET a\r\n", b"INCR a\r\n"]
 
@@ -70,6 +71,39 @@ def test_a_flood_of_tiny_commands_leaves_room_for_others(tiny):
 
 def test_many_floods_are_together_no_more_than_one():
     assert asyncio.run(attacked(b"PING\r\n", 40, 20)) <= 20
+
+
+async def unread(packets):
+    """Return how many bytes wait for a client that sends a command a packet and reads no reply."""
+    state = State(Settings((Namespace("a", frazil.scheme(), "memory:?horizon=100ms"),)))
+    server, loop = RespServer(state), asyncio.get_running_loop()
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+    await server.start(listener)
+    client = socket.socket()
+    client.setblocking(False)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    await loop.sock_connect(client, listener.getsockname())
+    await loop.sock_sendall(client, INCR)
+    assert (await loop.sock_recv(client, 100)).startswith(b"$19\r\n")
+    (connection,) = server._open
+    waiting = 0
+    for _ in range(packets):
+        before = waiting
+        with contextlib.suppress(BlockingIOError):
+            client.send(INCR)
+        for _ in range(20):  # so that the server reads each packet on its own
+            if waiting == before:
+                await asyncio.sleep(0)
+                waiting = connection._transport.get_write_buffer_size()
+    await server.stop()
+    await state.close()
+    client.close()
+    return waiting
+
+
+def test_one_command_a_packet_and_no_reply_read():
+    assert asyncio.run(unread(3_000)) < 24_000
 
 
 def test_memory_of_unread_replies(tmp_path):
