@@ -22,7 +22,7 @@ from frazil.claims.record import layout_mismatch
 from frazil.errors import ConfigError
 from frazil.generator.local import registry_of
 from frazil.generator.mint import in_time, mint
-from frazil.generator.request import Duration, Request, UrlInput, make_request
+from frazil.generator.request import Duration, Request, UrlInput, make_request, refuse_full
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import refuse_unknown
 from frazil.registries.base import Registry
@@ -84,8 +84,9 @@ def initialise(
     waiting: called with the length of the wait in µs, before this waits for a horizon. With
     ``if_missing`` the wait may be shorter.
     Precondition: ``how`` has no problem. Raises ConfigError for a namespace that exists (but see
-    ``HowToBegin``), and the errors of the registry.
+    ``HowToBegin``), LayoutExhausted, and the errors of the registry.
     """
+    refuse_full(request.scheme)
     registry = registry_of(request)
     if how.if_missing:
         return _ensure(registry, request, waiting)

@@ -93,7 +93,7 @@ def open_ids(
     registry: a registry of your own, instead of ``url`` and ``namespace``, for this generator alone
     (``docs/how-to/own-registry.md``).
 
-    Raises ConfigError for an invalid argument, and LayoutError for an invalid layout or field.
+    Raises ConfigError for an invalid argument, LayoutError, and LayoutExhausted if time is full.
     """
     refuse_unknown("open", open_ids, unknown)
     request = make_request(

@@ -19,7 +19,7 @@ from frazil.cli._options import registry_argument
 from frazil.cli._signals import on_stop
 from frazil.cli.show.terminal import wrapped
 from frazil.cli.stores import store
-from frazil.generator.request import Request
+from frazil.generator.request import Request, refuse_full
 from frazil.generator.verb_requests import ask_of
 from frazil.initialising import HowToBegin, initialise
 from frazil.inputs.duration import wait_text
@@ -125,6 +125,7 @@ def command(
             raise click.UsageError(
                 "--start and --if-missing are for registries; icicle: has shards"
             )
+        refuse_full(request.scheme)
         initialise_pool(request, shard=shard, auto=shards is not None, new=new)
         return
     if shard is not None or shards:

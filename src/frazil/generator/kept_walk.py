@@ -30,7 +30,7 @@ from frazil.errors import FrazilError
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import closed, outlook
 from frazil.generator.keeper_thread import Keeper
-from frazil.generator.request import Duration, Request, patience_us
+from frazil.generator.request import Duration, Request, patience_us, refuse_full
 from frazil.generator.status import MARGIN_MOST_S, Status, freed, open_generators
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
@@ -90,6 +90,7 @@ class KeptWalk(_Base):
 
     def __init__(self, request: Request, registry: Registry) -> None:
         require_gil()
+        refuse_full(request.scheme)
         self.request = request
         self.registry = registry
         seed = int.from_bytes(os.urandom(6), "big") if request.scattered else None

@@ -11,16 +11,25 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeAlias
 
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, LayoutExhausted
 from frazil.inputs.arguments import check_fields, expect
 from frazil.inputs.duration import duration_us
 from frazil.inputs.kinds import GIVEN
 from frazil.inputs.url import Url, parse_url
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme, scheme
+from frazil.system import clock
 from frazil.system.imports import load
 
-__all__ = ["KEEP_US", "Duration", "Request", "UrlInput", "make_request", "patience_us"]
+__all__ = [
+    "KEEP_US",
+    "Duration",
+    "Request",
+    "UrlInput",
+    "make_request",
+    "patience_us",
+    "refuse_full",
+]
 
 Duration: TypeAlias = str | float | timedelta
 UrlInput: TypeAlias = str | os.PathLike[str]
@@ -125,6 +134,21 @@ def _where_given(registry: Registry, url: UrlInput | None, namespace: str) -> Ur
 def patience_us(timeout: Duration | None) -> int | None:
     """The ``timeout`` of a single call in µs; None for that of the generator."""
     return None if timeout is None else duration_us(timeout, name="timeout")
+
+
+def refuse_full(scheme: Scheme) -> None:
+    """Raise LayoutExhausted if the time field of a scheme is full, by this host's clock."""
+    layout = scheme.layout
+    if layout.tick_us is None or layout.epoch_us is None:
+        return
+    ends_us, now_us = layout.exhausted_us, clock.wall_us()
+    if ends_us is not None and ends_us <= now_us:
+        raise LayoutExhausted(
+            f"the time field of {str(layout)!r} is full since {clock.moment_text(ends_us)} (it is "
+            f"{clock.moment_text(now_us)} by this host's clock); choose a wider layout, or a later "
+            "epoch, in a new namespace",
+            limit=layout.axis_end,
+        )
 
 
 def _url_text(url: UrlInput | None) -> str:

@@ -41,9 +41,9 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from frazil.errors import ConfigError, Misuse
+from frazil.errors import ConfigError, LayoutExhausted, Misuse
 from frazil.generator.local import registry_of
-from frazil.generator.request import Request, make_request
+from frazil.generator.request import Request, make_request, refuse_full
 from frazil.inputs.duration import duration_us
 from frazil.inputs.keys import read_keys
 from frazil.remote.http.config import NAME, NAME_RULE
@@ -79,7 +79,7 @@ class Namespace:
     keep: str = "1min"
 
     def request(self) -> Request:
-        """Return the request for its generator. Raises ConfigError and LayoutError."""
+        """Return the request. Raises ConfigError, LayoutError and LayoutExhausted."""
         request = make_request(
             self.url,
             self.scheme,
@@ -89,6 +89,7 @@ class Namespace:
             block=self.block,
             keep=self.keep,
         )
+        refuse_full(self.scheme)
         registry_of(request)  # raises for values that its registry never grants
         return request
 
@@ -220,7 +221,7 @@ def _namespace(names: Table, name: str, values: object, url: str | None) -> Name
     table.finish()
     try:
         namespace.request()
-    except Misuse as error:
+    except (Misuse, LayoutExhausted) as error:
         raise names.error_at(name, error) from None
     return namespace
 

@@ -4,8 +4,10 @@ import time
 
 import pytest
 
-from frazil import scheme
+import frazil
+from frazil import aio, scheme
 from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.errors import LayoutExhausted
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.servers.redis import Server
@@ -194,3 +196,31 @@ class TestIfMissing:
 
     def test_pools_have_shards(self, call):
         assert call("init", "icicle://127.0.0.1", "--if-missing").exit_code == 2
+
+
+FULL = "sign:1=0 time:20 node:4 sequence:12 @1ms since 2020-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("options", [["--new"], ["--if-missing"], []])
+def test_a_full_time_field_is_refused_before_anything_is_written(call, tmp_path, options):
+    url = f"sqlite:{tmp_path}/claims.db"
+    result = call("init", url, "--scheme", FULL, *options)
+    assert result.exit_code == 4
+    assert "is full since 2020-01-01T00:17:28.576Z" in " ".join(result.output.split())
+    assert "set up" not in result.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_time_field_is_refused_by_a_pool(call, servers):
+    result = call("init", servers[0].url.replace("redis:", "icicle:"), "--shard", "1", "-s", FULL)
+    assert result.exit_code == 4
+    assert servers[0].client().dbsize() == 0
+
+
+@pytest.mark.parametrize("opened", [frazil.open, aio.open])
+def test_a_full_time_field_cannot_be_opened(tmp_path, opened):
+    url = f"sqlite:{tmp_path}/claims.db"
+    with pytest.raises(LayoutExhausted, match="this host's clock"):
+        opened(url, FULL)
+    with pytest.raises(LayoutExhausted):
+        frazil.init(url, FULL, new=True)

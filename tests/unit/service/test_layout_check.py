@@ -56,6 +56,22 @@ def test_another_layout_is_an_error_at_the_start_that_names_both(file, workers):
     assert "Traceback" not in said
 
 
+def test_a_full_time_field_is_an_error_at_the_start(tmp_path):
+    full = "sign:1=0 time:20 node:4 sequence:12 @1ms since 2020-01-01T00:00:00Z"
+    file = tmp_path / "frazil.toml"
+    config = f'[namespaces.old]\nscheme = "{full}"\nregistry = "sqlite:///{tmp_path}/c.db"\n'
+    file.write_text(config, encoding="utf-8")
+    args = ["serve", "--config", str(file), "--port", "0"]
+    command = [sys.executable, "-c", START, *args]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2, said
+    assert "namespaces.old" in said
+    assert "is full since 2020-01-01T00:17:28.576Z" in said
+    assert "Traceback" not in said
+    assert not (tmp_path / "c.db").exists()
+
+
 def test_another_asgi_server_fails_at_the_start(file):
     app = App(read_settings(file))
     answers = []
