@@ -46,6 +46,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str: 
     path = page.file.src_uri
     if path.startswith("decisions/"):
         page.meta["search"] = {"boost": _BOOST_OF_DECISIONS}
+    if path == "README.md":
+        page.meta["hide"] = ["navigation", "toc"]  # it uses the whole width
     if path == pages.FROM_ROOT["BENCHMARKS.md"]:
         markdown = charts.with_charts(markdown)
     markdown = timeline.with_pictures(layouts.with_drawings(markdown))

@@ -16,8 +16,8 @@ __all__ = ["Bar", "Story", "picture", "story", "with_pictures"]
 _MARK = re.compile(r"^<!-- timeline -->$", re.MULTILINE)
 _TERMS = Terms("story", "time:41 node:10 sequence:12 @1ms", range(4), 4, 1 << 41, 1000, 0, 5000)
 _SECOND_US = 1_000_000
-_LEFT, _SCALE, _TOP, _LANE, _RIGHT = 86, 44.0, 46, 40, 200
-_SECONDS = 16
+_LEFT, _SCALE, _TOP, _LANE, _RIGHT = 64, 33.0, 42, 38, 24
+_BEGIN_S, _END_S = 4, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +105,19 @@ def picture() -> str:
     body = [_axis(height)]
     for lane, slot in enumerate(slots):
         y = _TOP + lane * _LANE
-        body.append(f'<text x="8" y="{y + 18}">node {slot}</text>')
+        body.append(f'<text x="0" y="{y + 18}">node {slot}</text>')
         body += [_bar(bar, y) for bar in bars if bar.slot == slot]
     body += [_event(7.5, "B is killed", height), _event(9.0, "the store loses its data", height)]
     told = "; ".join(
         f"{bar.member} has node {bar.slot} from {bar.start_s:g} s to {bar.until_s:g} s"
         for bar in sorted(bars, key=lambda bar: bar.start_s)
     )
-    width = _LEFT + _SCALE * _SECONDS + _RIGHT - 160
+    width = _LEFT + _SCALE * (_END_S - _BEGIN_S) + _RIGHT
     return (
-        f'<div class="chart"><svg viewBox="0 0 {width:g} {height}" role="img" '
-        f'aria-label="Claims on a time line. {told}">{"".join(body)}</svg></div>\n'
+        f'<div class="chart claims"><svg viewBox="0 0 {width:g} {height}" role="img" '
+        f'aria-label="Claims on a time line. {told}">{"".join(body)}</svg>'
+        "<p>Filled: timestamps that a process has used. Dashed: claimed, and never used again.</p>"
+        "</div>\n"
     )
 
 
@@ -136,9 +138,9 @@ def _axis(height: int) -> str:
     y = height - 26
     ticks = "".join(
         f'<text class="quiet" x="{_x(second)}" y="{y + 18}" text-anchor="middle">{second} s</text>'
-        for second in range(0, _SECONDS + 1, 2)
+        for second in range(_BEGIN_S, _END_S + 1, 2)
     )
-    return f'<line class="axis" x1="{_x(0)}" x2="{_x(_SECONDS)}" y1="{y}" y2="{y}"/>{ticks}'
+    return f'<line class="axis" x1="{_x(_BEGIN_S)}" x2="{_x(_END_S)}" y1="{y}" y2="{y}"/>{ticks}'
 
 
 def _event(at_s: float, words: str, height: int) -> str:
@@ -152,7 +154,7 @@ def _event(at_s: float, words: str, height: int) -> str:
 
 
 def _x(at_s: float) -> float:
-    return round(_LEFT + at_s * _SCALE, 1)
+    return round(_LEFT + (at_s - _BEGIN_S) * _SCALE, 1)
 
 
 def _us(at_s: float) -> int:

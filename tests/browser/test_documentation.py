@@ -116,13 +116,32 @@ def test_axe_finds_what_is_wrong(opened) -> None:
 def test_what_a_phone_cuts_off_fades_until_it_is_scrolled_to(site, opened) -> None:
     _, address = site
     page = opened("light", 390)
-    page.goto(f"{address}explain/why-unique.html")
-    region = page.locator(".chart").first
+    page.goto(f"{address}index.html")
+    region = page.locator(".drawing").first
     region.and_(page.locator("[data-more]")).wait_for()
     assert "gradient" in region.evaluate("region => getComputedStyle(region).maskImage")
     region.evaluate("region => region.scrollTo(region.scrollWidth, 0)")
-    page.locator(".chart:not([data-more])").first.wait_for()
+    page.locator(".drawing:not([data-more])").first.wait_for()
     assert region.evaluate("region => getComputedStyle(region).maskImage") == "none"
+
+
+def test_the_first_page_is_one_screen(site, opened) -> None:
+    _, address = site
+    page = opened("light", 1440)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{address}index.html")
+    for part in (".drawing", ".claims", "table", ".ways"):
+        box = page.locator(part).first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 900
+
+
+def test_the_claims_fit_a_phone(site, opened) -> None:
+    _, address = site
+    page = opened("dark", 390)
+    page.goto(f"{address}index.html")
+    wide = page.locator(".claims").evaluate("each => [each.scrollWidth, each.clientWidth]")
+    assert wide[0] == wide[1]
 
 
 def test_a_phone_shows_names_whole_and_what_a_parameter_means(site, opened) -> None:
