@@ -102,8 +102,8 @@ def command(
             reading = Reading(
                 [path], kind, header, delimiter, charset, memory, Path(name), skip=skip
             )
-            with progress(f"reading {path}", 100) as update:
-                auditor.read(reading, key, lambda done: update(int(100 * done)))
+            with progress(f"reading {path}") as update:
+                auditor.read(reading, key, update)
         auditor.finish()
         found: Any = json_report(auditor) if as_json else facts(text_report(auditor))
     if as_json:

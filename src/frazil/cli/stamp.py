@@ -189,12 +189,11 @@ def _stamp(
     from frazil.cli.files.reading import Place, Reading
     from frazil.cli.files.stamping import stamp
 
-    size = sum(Path(file).stat().st_size for file in files if Path(file).is_file())
     with (
         tempfile.TemporaryDirectory(prefix="frazil-stamp-") as folder,
         open_output(output, files, force=force) as file,
         open_request(request) as generator,
-        progress("stamping", size or None) as update,
+        progress("stamping") as update,
     ):
         reading = Reading(
             files, kind, header, delimiter, charset, memory, Path(folder), infer=infer, skip=skip

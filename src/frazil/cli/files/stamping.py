@@ -8,7 +8,6 @@ Arrow batches. DuckDB reads ahead while IDs are added and rows are written.
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import IO, Any
 
 import duckdb
@@ -26,17 +25,17 @@ from frazil.errors import ConfigError
 
 __all__ = ["stamp"]
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[float, int], None]
 
 
 def stamp(
     reading: Reading, place: Place, to: str, file: IO[bytes], ids: Ids, on_progress: Progress
 ) -> None:
-    """Write the rows with new IDs in the format ``to``; ``on_progress`` gets bytes and rows.
+    """Write the rows with new IDs in the format ``to``.
 
-    Raises ConfigError if the input is not a table or has the column, OSError if it cannot write.
+    on_progress: gets how much is done, 0 to 1, and the rows. Raises ConfigError if the input is not
+    a table or has the column, OSError if it cannot write.
     """
-    size = sum(Path(path).stat().st_size for path in reading.files if Path(path).is_file())
     with ExitStack() as stack:
         database = stack.enter_context(connect(reading.memory.database_bytes, reading.folder))
         stack.callback(database.interrupt)
@@ -49,7 +48,7 @@ def stamp(
                 for text in texts:
                     with whole():
                         file.write(text)
-                    on_progress(int(size * fraction()), ids.count)
+                    on_progress(fraction(), ids.count)
                 return
             rows = found or _by_duckdb(reading, database)
             schema, batches = _with_ids(rows, place, ids)
@@ -57,7 +56,7 @@ def stamp(
             def written() -> Iterator[Any]:
                 for batch in batches:
                     yield batch
-                    on_progress(int(size * rows.fraction()), ids.count)
+                    on_progress(rows.fraction(), ids.count)
 
             write_typed(to, file, schema, written(), place.column, rows.compression)
         except (duckdb.Error, pa.ArrowException) as error:

@@ -15,12 +15,12 @@ __all__ = ["Update", "progress"]
 class Update(Protocol):
     """Sets how much of the total is done, and how many rows that was."""
 
-    def __call__(self, done: int, rows: int = 0, /) -> None:
+    def __call__(self, done: float, rows: int = 0, /) -> None:
         """See the class."""
 
 
 @contextmanager
-def progress(label: str, total: int | None) -> Iterator[Update]:
+def progress(label: str, total: float = 1) -> Iterator[Update]:
     """A bar while the block runs, as a function that sets how much of ``total`` is done."""
     if not _is_terminal():
         yield lambda _done, _rows=0: None
@@ -34,7 +34,7 @@ def progress(label: str, total: int | None) -> Iterator[Update]:
         task = bar.add_task(label, total=total, speed="")
         began_s = time.monotonic()
 
-        def update(done: int, rows: int = 0, /) -> None:
+        def update(done: float, rows: int = 0, /) -> None:
             passed_s = time.monotonic() - began_s
             speed = f"{rows / passed_s:,.0f} rows/s" if rows and passed_s else ""
             bar.update(task, completed=done, speed=speed)
