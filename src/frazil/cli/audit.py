@@ -9,6 +9,7 @@ Several files are one audit: an ID in two of them is a duplicate. Order is judge
 
 import json
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def command(
     """
     check_extra()
     from frazil.cli.files.auditor import Auditor
-    from frazil.cli.files.database import connect
+    from frazil.cli.files.database import connect, fraction_read
     from frazil.cli.files.reading import Reading
     from frazil.cli.show.audit_report import as_json as json_report
     from frazil.cli.show.audit_report import as_text as text_report
@@ -102,8 +103,8 @@ def command(
             reading = Reading(
                 [path], kind, header, delimiter, charset, memory, Path(name), skip=skip
             )
-            with progress(f"reading {path}") as update:
-                auditor.read(reading, key, update)
+            with progress(f"reading {path}", seen=partial(fraction_read, database)):
+                auditor.read(reading, key)
         auditor.finish()
         found: Any = json_report(auditor) if as_json else facts(text_report(auditor))
     if as_json:

@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 
 import frazil
 from frazil.cli import main
+from frazil.cli.show.progress import progress
 from frazil.opening import open_request
 from tests.needs import needs
 
@@ -251,6 +252,14 @@ def test_progress_is_for_terminals(table, monkeypatch):
     shown = stamp(table).stderr
     assert "stamping" in shown
     assert re.search(r"[0-9,]+ rows/s", shown)
+
+
+def test_progress_that_the_bar_asks_for(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("frazil.cli.show.progress._is_terminal", lambda: True)
+    with progress("reading", seen=lambda: 0.5):
+        pass
+    assert "50%" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["stamp", "audit"])

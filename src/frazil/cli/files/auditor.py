@@ -10,16 +10,14 @@ some thousand texts at a time. A position is one number: the file's index above 
 row number.
 """
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
 import duckdb
 
-from frazil.cli.files.database import fraction_read, lines_of, printable, text_problem, unreadable
+from frazil.cli.files.database import lines_of, printable, text_problem, unreadable
 from frazil.cli.files.formats import shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.survey import Fields, Survey
@@ -29,11 +27,8 @@ from frazil.schemes.scheme import Scheme
 
 __all__ = ["Auditor", "Duplicate", "Invalid", "Place"]
 
-Progress = Callable[[float], None]
-
 _NUMBER_BITS = 48
 _SHOWN_CHARACTERS = 60  # of a text that is not an ID
-_POLL_S = 0.2
 _ROWS = 1 << 14  # of the result of a query that are read in one step
 
 
@@ -91,11 +86,10 @@ class Auditor:
         """Whether the audit found no invalid row, no duplicate and no foreign ID."""
         return not (self.survey.invalid or self.duplicates or self.survey.foreign_ids)
 
-    def read(self, reading: Reading, column: str, on_progress: Progress) -> None:
-        """Audit a file; ``on_progress`` receives how much is done, 0 to 1."""
+    def read(self, reading: Reading, column: str) -> None:
+        """Audit a file."""
         try:
-            with self._progress(on_progress):
-                self._read(reading, column)
+            self._read(reading, column)
         except duckdb.Error as error:
             raise unreadable(reading, error) from None
 
@@ -212,23 +206,6 @@ class Auditor:
                 file = reading.files[0]
                 found = lines_of(reading, file, rows)
                 self._lines |= {base + row: line for row, line in found.items()}
-
-    @contextmanager
-    def _progress(self, on_progress: Progress) -> Iterator[None]:
-        """A block in which another thread tells how far the query is."""
-        done = threading.Event()
-
-        def poll() -> None:
-            while not done.wait(_POLL_S):
-                on_progress(fraction_read(self._database))
-
-        thread = threading.Thread(target=poll, name="frazil-progress", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
 
 
 def _is_plain(scheme: Scheme) -> bool:

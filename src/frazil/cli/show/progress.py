@@ -1,13 +1,13 @@
 """A progress bar on standard error, if that is a terminal: the time left, and rows per second.
 
-For files it shows the bytes read, because the number of rows is unknown until the end.
+For files it shows the part that was read, because the number of rows is unknown until the end.
 """
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 __all__ = ["Update", "progress"]
 
@@ -20,8 +20,13 @@ class Update(Protocol):
 
 
 @contextmanager
-def progress(label: str, total: float = 1) -> Iterator[Update]:
-    """A bar while the block runs, as a function that sets how much of ``total`` is done."""
+def progress(
+    label: str, total: float = 1, seen: Callable[[], float] | None = None
+) -> Iterator[Update]:
+    """A bar while the block runs, as a function that sets how much of ``total`` is done.
+
+    seen: how much it is, for a block that cannot say so; the thread of the bar calls it.
+    """
     if not _is_terminal():
         yield lambda _done, _rows=0: None
         return
@@ -30,7 +35,17 @@ def progress(label: str, total: float = 1) -> Iterator[Update]:
 
     speed = TextColumn("{task.fields[speed]}")
     columns = (*Progress.get_default_columns(), TimeElapsedColumn(), speed)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+
+    class Bar(Progress):
+        """Asks for the progress whenever it is drawn."""
+
+        def get_renderables(self) -> Any:
+            if seen is not None:
+                for each in self.task_ids:
+                    self.update(each, completed=seen())
+            return super().get_renderables()
+
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total, speed="")
         began_s = time.monotonic()
 
