@@ -24,6 +24,7 @@ import os
 import time
 from collections.abc import Generator
 from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from frazil.errors import FrazilError
@@ -308,7 +309,7 @@ class KeptWalk(_Base):
             last_error_at=clock.moment(journal.last_error_us) if journal.last_error else None,
             claimed=held,
             exhausted_in_s=None if ends_us is None else (ends_us - now_us) / 1e6,
-            margin_s=min(terms.horizon_ticks * terms.tick_us / 4e6, MARGIN_MOST_S),
+            margin_s=min(terms.horizon_ticks * terms.tick_us / 4e6 or inf, MARGIN_MOST_S),
             **about,
         )
 

@@ -5,8 +5,8 @@ waits for nothing, so a signal handler or an event loop may read one.
 
 A store that is away is no fault while the rest of the claim lasts, and most stores are back before.
 So a generator is unready only when its IDs are about to run out: with less than ``margin_s`` left,
-a quarter of the horizon and at most 10 s. That is the time in which a balancer sends calls to
-another process.
+a quarter of the horizon and at most 10 s (of a counter 10 s). That is the time in which a balancer
+sends calls to another process.
 """
 
 from collections import Counter, deque

@@ -2,8 +2,8 @@
 
 ``/readyz`` must report a problem before the first call fails. A namespace is unready when:
 
-- the registry does not answer the keeper, and less than a quarter of the longest claim is left. The
-  keeper renews a claim at half of its length, so a pause that costs no request is over by then;
+- its generator is (``Status.why_unready``): the registry does not answer and IDs are about to run
+  out, or it grants nothing, or the time field is full;
 - no claim is held, and the registry does not answer a read either. Without this read, the next
   caller would be the first to notice;
 - a call failed within the last seconds;
@@ -202,13 +202,15 @@ class ServedNamespace:
     async def recheck(self) -> None:
         """Read the record again if the last read failed or found an error, and log the error.
 
-        A namespace that has no claim yet gets its first one.
+        A namespace without a claim gets its first one, or another one if it is unready.
         """
         if not self._looked or self._look_error is not None:
             await self._look()
         if self._look_error is not None:
             logs.failure(self.name, self._look_error, "not ready")
-        elif self._first or self._outage is not None:
+            return
+        status = self._walk.status()  # without a call it would stay as it is
+        if self._first or self._outage is not None or status.store_away_s or status.blocked:
             self.get_claim()
 
     async def unready(self) -> str:
@@ -227,11 +229,8 @@ class ServedNamespace:
 
     def _trouble(self) -> str:
         """Return why calls fail, or are about to, as the generator knows it."""
-        if self._walk.closed:
-            return "the namespace is closing"
-        keeper = self._walk.keeper.policy
-        if keeper.trouble is not None and keeper.claim is not None and not self._lasts():
-            return "the registry does not answer; the rest of the claim is being used"
+        if why := self._walk.status().why_unready():
+            return why
         since_ns = self._refused_ns
         if since_ns is not None and boot_ns() - since_ns < _REFUSED_NS:
             return "a call failed a moment ago"
@@ -239,8 +238,8 @@ class ServedNamespace:
 
     def _lasts(self) -> bool:
         """Return whether the claim lasts for a while without the registry."""
-        terms, reach = self.record.terms, self._walk.reach()
-        return terms.timed and 4 * reach >= terms.horizon_ticks
+        status = self._walk.status()
+        return status.claimed and (status.seconds_left or 0.0) >= status.margin_s
 
     def _registry_trouble(self) -> str:
         """Return what the last read of the registry found, without host names."""

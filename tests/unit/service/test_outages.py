@@ -4,6 +4,10 @@ import time
 
 import pytest
 
+import frazil
+from frazil.claims.claim import LastSeen
+from frazil.generator.verb_requests import ask_of
+from frazil.registries import connect
 from tests.servers.redis import Server, until
 from tests.tools.proxy import Proxy
 from tests.unit.service.conftest import Service
@@ -25,7 +29,8 @@ def test_a_new_namespace_has_its_first_claim_when_it_is_ready(start, store):
     service = start(CONFIG.format(store.port) + 'timeout = "1s"')
     red = service.client.get("/readyz")
     assert red.status_code == 503
-    assert "first claim" in red.json()["namespaces"]["a"]
+    why = red.json()["namespaces"]["a"]
+    assert "first claim is not there yet" in why or "nothing was ever granted" in why
     assert until(lambda: ready(service), "readiness")
     # A caller waits for one second, and the first claim of a new record takes three.
     assert service.client.get("/v1/a/id").status_code == 200
@@ -51,6 +56,31 @@ def test_calls_fail_at_once_in_an_outage_and_go_on_after_it(tmp_path, store):
         assert until(lambda: service.client.get("/v1/a/id").status_code == 200, "an ID")
         ids.append(service.client.get("/v1/a/id").json()["id"])
         assert len(set(ids)) == 2
+
+
+def test_a_service_without_a_claim_is_ready_again_after_an_outage(start, store):
+    """No call asks for a claim: a balancer sends none to a service that is not ready."""
+    service = start(CONFIG.format(store.port) + 'keep = "0s"\n')
+    assert until(lambda: ready(service), "readiness")
+    assert service.client.get("/v1/a/id").status_code == 200
+    with store.refusing():
+        store.cut()
+        why = "the store does not answer for"
+        assert until(lambda: why in service.client.get("/readyz").text, "the outage")
+    assert until(lambda: ready(service), "readiness")
+
+
+def test_a_service_whose_store_grants_nothing_says_why(start, tmp_path):
+    """By the rule of every generator, without the name of a host."""
+    layout = "sign:1=0 time:41 node:1 sequence:21 @1ms since 2025-01-01T00:00:00Z"
+    url = f"sqlite:///{tmp_path}/claims.db?horizon=10min"
+    frazil.init(url, layout, namespace="a", new=True)
+    registry = connect(url, "a", frazil.scheme(layout))
+    for _ in range(2):
+        registry.grant(ask_of(LastSeen()), 10**9)
+    service = start(f'[namespaces.a]\nscheme = "{layout}"\nregistry = "{url}"\ntimeout = "1s"\n')
+    why = "no ID can be made now: all 2 node numbers are in use"
+    assert until(lambda: why in service.client.get("/readyz").text, "the reason")
 
 
 def test_a_pause_that_costs_no_request_is_no_alarm(start, store):
