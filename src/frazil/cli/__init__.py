@@ -213,7 +213,9 @@ def _usage_error(error: click.UsageError) -> click.UsageError:
     options = error.ctx.command.params if error.ctx else []
     is_number = isinstance(error, click.NoSuchOption) and re.fullmatch("-[0-9]", error.option_name)
     if is_number and any(isinstance(option, click.Argument) for option in options):
-        message += " To pass a text that begins with '-', put -- before it, like: inspect -- -5"
+        message += (
+            " To pass a text that begins with '-', put -- before it, like: frazil inspect -- -5"
+        )
     if is_url and any("--url" in option.opts for option in options):
         message = "this command takes the registry as --url URL"
     count = re.search(r"extra argument \(([0-9]+)\)", message)
@@ -227,9 +229,12 @@ def _usage_error(error: click.UsageError) -> click.UsageError:
 
 def _example(ctx: click.Context, message: str) -> str:
     """The example of a command's help with most of the options and URLs of a message."""
-    words = re.compile(r"--[a-z-]+|[a-z]+:")
+    own = "frazil " if ctx.parent is None else f"frazil {ctx.info_name} "
     lines = [line.strip() for line in (ctx.command.help or "").splitlines()]
-    examples = [line for line in lines if f"frazil {ctx.info_name} " in f"{line} "]
+    examples = [re.split("  +", line)[0] for line in lines if own in f"{line} "]
+    if own in message:
+        return ""
+    words = re.compile(r"(?<!\w)--?[a-z][a-z-]*|[a-z]+:")
     named = set(words.findall(message))
     return max(examples, key=lambda line: len(named & {*words.findall(line)}), default="")
 

@@ -70,6 +70,7 @@ def command(
     \b
       frazil inspect $(frazil mint)
       frazil inspect 175928847299117063
+      frazil inspect --guess 175928847299117063
       frazil inspect --scheme discord 175928847299117063
       frazil inspect order_1hKLdzab7bs --json | jq -r '.[].id'  # the number
       tail -n 1 app.log | frazil inspect --json

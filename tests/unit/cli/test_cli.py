@@ -82,6 +82,10 @@ def test_a_usage_error_ends_with_a_call_that_is_valid(name, call):
     ("arguments", "shown"),
     [
         (["init", "--sql"], "frazil init postgresql://ids@db/app --namespace orders --sql"),
+        (["mint", "-n"], "frazil mint -n 1000000 --lead 1s > ids.txt"),
+        (["mint", "-n", "x"], "frazil mint -n 1000000 --lead 1s > ids.txt"),
+        (["--no-such-option"], "frazil mint"),
+        (["inspect", "--guess", "-s", "tsid"], "frazil inspect --guess 175928847299117063"),
         (["init", "--shard", "1"], "frazil init icicle://redis-a --shard 1"),
         (["plan", "--nodes", "2"], "frazil plan --nodes 200 --rate 5000 --until 2060"),
         (["sql", "mysql", "--table", "x"], "frazil sql sqlite --table orders | sqlite3 app.db"),
@@ -89,6 +93,10 @@ def test_a_usage_error_ends_with_a_call_that_is_valid(name, call):
 )
 def test_the_example_is_about_the_error(arguments, shown, call):
     assert example(call(*arguments)) == shown
+
+
+def test_a_message_with_a_call_needs_no_example(call):
+    assert call("inspect", "-5").output.endswith("like: frazil inspect -- -5\n")
 
 
 def test_an_unknown_registry_shows_one_that_exists(call):

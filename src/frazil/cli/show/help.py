@@ -1,4 +1,6 @@
-"""Help texts on a narrow terminal: each option has a line, and its text stands below it.
+"""Help texts on a narrow terminal, and the command of a usage error.
+
+Each option has a line, and its text stands below it.
 
 click writes help at least 50 columns wide, in two columns. A terminal of 40 columns breaks its
 words, and leaves ten columns for the text beside an option.
@@ -6,6 +8,7 @@ words, and leaves ten columns for the text beside an option.
 
 from collections.abc import Iterable
 from shutil import get_terminal_size
+from types import TracebackType
 
 import click
 
@@ -43,3 +46,14 @@ class HelpContext(click.Context):
     """The context of every command."""
 
     formatter_class = _Formatter
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        """See click.Context. An error of click's parser does not know its command."""
+        if isinstance(error, click.UsageError) and error.ctx is None:
+            error.ctx = self
+        return super().__exit__(kind, error, trace)
