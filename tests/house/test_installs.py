@@ -32,6 +32,7 @@ PACKAGES = {
     "postgresql+psycopg": "psycopg",
     "redis": "redis",
     "rest_framework": "djangorestframework",
+    "prometheus_client": "prometheus-client",
 }
 IMPORT = re.compile(r"^ *(?:from|import) ([\w.]+)", re.MULTILINE)
 INSTALL = re.compile(r"pip install ([^\n`#]*)")
