@@ -67,7 +67,9 @@ def test_a_service_without_a_claim_is_ready_again_after_an_outage(start, store):
         store.cut()
         why = "the store does not answer for"
         assert until(lambda: why in service.client.get("/readyz").text, "the outage")
+        time.sleep(3)  # the idle claim cannot be given back
     assert until(lambda: ready(service), "readiness")
+    assert service.client.get("/v1/a/status").json()["trouble_s"] == 0
 
 
 def test_a_service_whose_store_grants_nothing_says_why(start, tmp_path):
