@@ -264,7 +264,7 @@ class KeeperPolicy:
         if isinstance(reply, Wait):
             self._granted_ns = self.identity.now_ns() + reply.wait_us * 1000
             self._cause = (yield from self._loss()) if reply.guarded else "full"
-            if self._cause:
+            if self._cause:  # pragma: no branch - after a throw, Python does not trace it
                 why, new = reason(self.state()), self._cause == "new"
                 self.report("awaited", wait_us=reply.wait_us, why=why, new=new)
             if request.seen.sid == self._seen.sid or self._seen.told_us >= request.boot_us:

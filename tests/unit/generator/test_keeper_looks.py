@@ -96,3 +96,16 @@ def test_a_namespace_of_which_a_claim_was_begun_is_not_new(supplied, world, monk
     world.advance(10_000)
     call(ids, keeper, answers)
     assert "nothing was ever granted" not in str(keeper.policy.complaint(1.0))
+
+
+def test_a_wait_whose_reason_the_store_no_longer_tells_is_not_reported(supplied, monkeypatch):
+    ids, keeper, answers = supplied
+
+    def away():
+        raise RegistryUnavailable("away", url="memory:", outcome_known=True)
+
+    monkeypatch.setattr(ids.registry, "grant", lambda *_: Wait(1, LastSeen(), guarded=True))
+    monkeypatch.setattr(ids.registry, "look", away)
+    call(ids, keeper, answers)
+    assert keeper.policy.told_to_wait
+    assert keeper.policy._cause == ""
