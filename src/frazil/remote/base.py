@@ -330,10 +330,6 @@ class AsyncServed(_Living[LifeT]):
         if life is not None:
             await life.hang_up()
 
-    def __del__(self) -> None:
-        if "_lives" in self.__dict__:
-            freed(self.status())
-
     def _alive(self) -> LifeT:
         the_loop()
         return super()._alive()
