@@ -70,10 +70,10 @@ class Ledger:
     def moved_on(self, record: Record) -> int:
         """Note that an operator restarts a lost counter. Returns its first value.
 
-        That is after all values ever given and after the record's, which may have been given back.
+        That is after all values ever given, including those given back, and after the record's.
         """
         kept = [record.guard, *(slot.until for _, slot in record.slots.stored())]
-        start = 1 + max([self._moved_to, *kept, *(until for until, _ in self._frontier.values())])
+        start = 1 + max([self._moved_to, *kept, *self._given.values()])
         self._moved_to = start
         self._frontier.clear()
         return start

@@ -73,9 +73,10 @@ class SimulatedStore:
 
     def hides_from(self, seen: LastSeen) -> bool:
         """Whether history was lost and this member would not notice."""
-        return self.silent and not (
-            seen.sid == self.record.sid and seen.revision > self.record.revision
-        )
+        record = self.record
+        remembers = seen.sid == record.sid and seen.revision > record.revision
+        moved_on = not record.top_us and seen.reach <= record.guard  # a counter, since then
+        return self.silent and (moved_on or not remembers)
 
     def number_request(self) -> int:
         """The number of a request that is sent now."""
@@ -103,7 +104,8 @@ class SimulatedStore:
         if self._writes % 16 == 0:
             self._backups.append(self.record)
         self.record = record
-        self.forgotten = self.silent = False
+        self.silent = False
+        self.forgotten = not record.incarnation  # a counter's record that notes a loss
         now_us = record.last_us + record.offset_us
         self.ever_top_us = max(self.ever_top_us, now_us)
         self.ever_ahead_us = max(self.ever_ahead_us, now_us - self._true_us())

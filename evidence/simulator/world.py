@@ -162,7 +162,7 @@ class World:
     def _help(self) -> None:
         """Do what the error says: restart the lost counter after all values that it ever gave.
 
-        The operator stops the members for that, because no table shows what they hold.
+        The members go on: what they hold is below the new start.
         """
         store = self.store
         if not store.forgotten and store.record.sid:
@@ -175,8 +175,6 @@ class World:
         record.initialise(self.terms, ask, self.now_us, store.incarnation, start)
         store.keep(record)
         self.marks.hit("counter moved on")
-        for process in self.members:
-            process.crash()
 
     def is_paused(self, holder: str) -> bool:
         """Whether the process with this holder name is paused now."""

@@ -35,6 +35,8 @@ SEVERAL = {
     "counter_blocks_never_overlap",
     "counters_give_back_the_rest",
     "older_counters_are_refused",
+    "lost_counters_start_beyond_all_that_is_known",
+    "counters_are_not_older_than_their_last_start",
     "counters_move_forward_only",
     "lost_counters_are_errors",
     "counters_outlive_a_restart",

@@ -12,7 +12,7 @@ import pytest
 from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
-from frazil.errors import ClockError
+from frazil.errors import ClockError, ConfigError
 from frazil.testing import CHECKS, ConformanceError, check_registry
 from tests.conformance.adapters import NO_SERVER, ManualRegistry, ManualStore
 from tests.conformance.wrong import WRONG, wrong
@@ -84,7 +84,6 @@ class NoticesALossOnce(ManualRegistry):
     "initialising_is_done_once",
     "counters_move_forward_only",
     "older_copies_are_noticed_until_written",
-    "older_counters_stay_refused",
     "initialising_without_knowing_waits",
 )
 class InitialisesAgain(Record):
@@ -173,6 +172,8 @@ class NamesNoHolder(Record):
     "missing_counters_are_errors",
     "older_counters_are_refused",
     "lost_counters_are_errors",
+    "lost_counters_start_beyond_all_that_is_known",
+    "counters_are_not_older_than_their_last_start",
     "older_counters_stay_refused",
 )
 class CountsFromZero(Record):
@@ -185,6 +186,8 @@ class CountsFromZero(Record):
 
 @wrong(
     "older_counters_are_refused",
+    "lost_counters_start_beyond_all_that_is_known",
+    "counters_are_not_older_than_their_last_start",
     "older_counters_stay_refused",
 )
 class CountsOnFromAnOlderCopy(Record):
@@ -195,10 +198,46 @@ class CountsOnFromAnOlderCopy(Record):
 
 
 @wrong(
+    "counters_are_not_older_than_their_last_start",
+)
+class TellsNoStart(Record):
+    """Only values that were granted show that a counter is an earlier one."""
+
+    def _seen(self, terms, now_us):
+        return super()._seen(terms, now_us)._replace(reach=1)
+
+
+@wrong(
+    "lost_counters_are_errors",
+    "lost_counters_start_beyond_all_that_is_known",
+    "counters_move_forward_only",
+    "older_counters_stay_refused",
+)
+class ForgetsItsMembers(Record):
+    """A member of the lost counter never continues."""
+
+    def _refuse_loss(self, ask, incarnation):
+        super()._refuse_loss(replace(ask, seen=ask.seen._replace(reach=0)), incarnation)
+
+
+@wrong(
+    "lost_counters_start_beyond_all_that_is_known",
+)
+class KeepsWhatMembersKnow(Record):
+    """A member that knows more than a counter is refused, and nobody else."""
+
+    def _refuse_loss(self, ask, incarnation):
+        if ask.seen.sid in ("", self.sid) or 0 < ask.seen.reach <= self.guard:
+            return super()._refuse_loss(ask, incarnation)
+        raise ConfigError("frazil init --forward")
+
+
+@wrong(
     "counters_begin_where_told",
     "counter_blocks_never_overlap",
     "counters_give_back_the_rest",
     "lost_counters_are_errors",
+    "lost_counters_start_beyond_all_that_is_known",
     "counters_end",
     "counters_move_forward_only",
     "older_counters_are_refused",

@@ -45,6 +45,7 @@ def wrong(*checks):
     "counters_begin_where_told",
     "counter_blocks_never_overlap",
     "counters_give_back_the_rest",
+    "lost_counters_are_errors",
     "counters_end",
     "counters_move_forward_only",
     "older_counters_stay_refused",
@@ -103,9 +104,9 @@ class ReleasesTooMuch(Record):
         now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
         if slot is None:
-            return Lost(self._seen(now_us))
+            return Lost(self._seen(terms, now_us))
         self.slots.put(held.slot, Slot(used, min(used, slot.start)))
-        return self._seen(now_us)
+        return self._seen(terms, now_us)
 
 
 @wrong(
@@ -374,7 +375,7 @@ class WaitsEvenIfNew(Record):
 class RefusesLateRenewals(Record):
     def renew(self, terms, ask, reading_us, incarnation, until):
         if terms.timed and ask.held.until < terms.tick_at(reading_us):
-            return Lost(self._seen(reading_us))
+            return Lost(self._seen(terms, reading_us))
         return super().renew(terms, ask, reading_us, incarnation, until)
 
 
@@ -417,6 +418,7 @@ class RefusesOtherConstants(ManualRegistry):
     "counter_blocks_never_overlap",
     "counters_give_back_the_rest",
     "counters_move_forward_only",
+    "lost_counters_start_beyond_all_that_is_known",
     "older_counters_are_refused",
     "older_copies_are_noticed_until_written",
     "older_counters_stay_refused",

@@ -91,7 +91,7 @@ class RenewsWithoutToken(Record):
         reached = max(held.until, min(until, bound))
         floor = max(reached, self.slots.get(held.slot).until)
         self.slots.put(held.slot, Slot(floor, held.start, held.token))
-        return Claim(held.slot, held.start, reached, held.token, now_us, self._seen(now_us))
+        return Claim(held.slot, held.start, reached, held.token, now_us, self._seen(terms, now_us))
 
 
 class ReleasesWithoutToken(Record):
@@ -100,7 +100,7 @@ class ReleasesWithoutToken(Record):
     def release(self, terms, ask, reading_us, incarnation, used):
         now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         self.slots.put(ask.held.slot, Slot(used, ask.held.start))
-        return self._seen(now_us)
+        return self._seen(terms, now_us)
 
 
 class ReleasesTooMuch(Record):

@@ -148,7 +148,7 @@ def test_a_storm_of_crashes_fits_on_the_stack(monkeypatch):
 
     monkeypatch.setattr(World, "pass_to", counted)
     assert run(Schedule.draw(4008277)).violation is None
-    assert 20 < deepest < 50
+    assert 10 < deepest < 50
 
 
 def test_a_schedule_without_a_violation_is_not_shrunk():

@@ -95,8 +95,9 @@ class LastSeen(NamedTuple):
     """The identity, revision and clock of the record in the last reply.
 
     The rest is a member's own (see ``VerbRequest.memory``). reach: the first tick that nothing in
-    this store can have reached, as far as the member knows. sent_us and told_us are times of its
-    boot clock: when it sent the request of that reply, and when it was first told this ``sid``.
+    this store can have reached, as far as the member knows; a counter's reply has the one after the
+    value at which a person let it start. sent_us and told_us are times of its boot clock: when it
+    sent the request of that reply, and when it was first told this ``sid``.
     """
 
     sid: str = ""
@@ -169,7 +170,7 @@ class VerbRequest:
         """
         told = reply if isinstance(reply, LastSeen) else reply.seen
         same = told.sid == self.seen.sid
-        reach = self.seen.reach
+        reach = max(self.seen.reach, told.reach)
         if isinstance(reply, Claim):
             reach = max(reach, reply.until)
         if terms.timed and not same:

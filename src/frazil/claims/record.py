@@ -38,8 +38,9 @@ The verbs do no I/O: they change the record and return a reply. A store locks th
 it before it sends the reply; when a verb raises, nothing is saved (but see ``LossNoticed``).
 Layouts without time use the same record without a clock. For them waiting does not make a loss
 harmless: a record that is missing, or older than a member remembers, is an error that a person must
-resolve. The invariants I0 to I5 are in docs/explain/why-unique.md; an assertion names the one that
-it keeps.
+resolve, by the value to start at. A member accepts a record that seems older if this value is
+beyond everything that it knows of, as no earlier copy's is. The invariants I0 to I5 are in
+docs/explain/why-unique.md; an assertion names the one that it keeps.
 """
 
 from dataclasses import dataclass, field
@@ -58,10 +59,9 @@ from frazil.claims.slots import Slot, Slots, SlotTable
 from frazil.errors import ClockError, ConfigError, LayoutExhausted, PoolExhausted
 from frazil.system import clock
 
-__all__ = ["JUMP_US", "MOVED", "WAITS", "WITNESS_US", "Record", "layout_mismatch"]
+__all__ = ["JUMP_US", "WAITS", "WITNESS_US", "Record", "layout_mismatch"]
 
 JUMP_US = 60_000_000
-MOVED = 1 << 32
 WAITS = "?"
 WITNESS_US = 10_000_000
 
@@ -107,7 +107,7 @@ class Record:
         now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         now = terms.tick_at(now_us) if terms.timed else 0
         if terms.timed and (rest := self._rest_ticks(terms, ask, now)) > 0:
-            return Wait.ticks(rest, terms, self._seen(now_us), guarded=True)
+            return Wait.ticks(rest, terms, self._seen(terms, now_us), guarded=True)
         n = self._choose(terms, now)
         floor = self.floor(n)
         start = max(floor, now)
@@ -118,10 +118,10 @@ class Record:
         least = min(want, max(1, terms.horizon_ticks // 100), terms.end - start)
         if until - start < least:
             assert terms.timed  # a block of a counter is always available
-            return Wait.ticks(start + least - bound, terms, self._seen(now_us))
+            return Wait.ticks(start + least - bound, terms, self._seen(terms, now_us))
         assert floor <= start < until <= bound  # I2: the floor moves past the claim; I0: the bound
         self.slots.put(n, Slot(until, start, ask.token, ask.holder, now_us))
-        return Claim(n, start, until, ask.token, now_us, self._seen(now_us))
+        return Claim(n, start, until, ask.token, now_us, self._seen(terms, now_us))
 
     def mint(
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, ticks: int
@@ -145,13 +145,13 @@ class Record:
         now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
         if slot is None or slot.until != held.until:
-            return Lost(self._seen(now_us))
+            return Lost(self._seen(terms, now_us))
         now = terms.tick_at(now_us) if terms.timed else 0
         bound = self._bound(terms, now, slot.until)
         reached = max(slot.until, min(until, bound))
         assert held.until <= reached <= max(held.until, bound)  # I1: no floor falls; I0: the bound
         self.slots.put(held.slot, Slot(reached, slot.start, held.token, ask.holder, slot.since_us))
-        return Claim(held.slot, held.start, reached, held.token, now_us, self._seen(now_us))
+        return Claim(held.slot, held.start, reached, held.token, now_us, self._seen(terms, now_us))
 
     def release(
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, used: int
@@ -160,9 +160,9 @@ class Record:
         now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
         if slot is None or not slot.start <= used <= slot.until:
-            return Lost(self._seen(now_us))
+            return Lost(self._seen(terms, now_us))
         self.slots.put(held.slot, Slot(used, slot.start))
-        return self._seen(now_us)
+        return self._seen(terms, now_us)
 
     def reserve(self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str) -> Claim:
         """Reserve a slot permanently, from its floor to the end of the axis.
@@ -199,7 +199,7 @@ class Record:
             )
         self.slots.put(n, Slot(terms.end, start, ask.token, ask.holder, now_us))
         assert self.floor(n) == terms.end > start  # I1; and I2: no other verb grants from there
-        return Claim(n, start, terms.end, "", now_us, self._seen(now_us))
+        return Claim(n, start, terms.end, "", now_us, self._seen(terms, now_us))
 
     def initialise(
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, start: int | None
@@ -217,7 +217,7 @@ class Record:
                 revision=self.revision,
             )
         if start is None:
-            return self._seen(self._begin_verb(terms, ask, reading_us, incarnation))
+            return self._seen(terms, self._begin_verb(terms, ask, reading_us, incarnation))
         if not 0 <= start < terms.end:
             raise ConfigError(f"--start {start} is not within 0..{terms.end - 1}", value=start)
         if self.sid:
@@ -226,10 +226,10 @@ class Record:
         assert start >= self.guard  # the guard only rises
         self.guard = start
         now_us = self._read_clock(terms, ask, reading_us)
-        return self._seen(now_us)
+        return self._seen(terms, now_us)
 
     def _advance_counter(self, start: int) -> None:
-        """Void all claims of a counter; members notice by the revision."""
+        """Void all claims of a counter, and let its members compare starts, not revisions."""
         top = max([self.guard, *(slot.until for _, slot in self.slots.stored())])
         if start <= top:
             raise ConfigError(
@@ -239,7 +239,7 @@ class Record:
                 limit=top,
             )
         self.slots.void_tokens()
-        self.revision += MOVED
+        self.sid = ""
 
     def holdings(self) -> list[Holding]:
         """Every slot that was ever granted, by number."""
@@ -331,19 +331,23 @@ class Record:
         The part of the incarnation before "/" identifies the data.
         """
         seen, kind = ask.seen, ConfigError
+        same = seen.sid == self.sid
+        newer = same and seen.revision <= self.revision
+        newer = newer or not seen.sid or 0 < seen.reach <= self.guard
         if not self.sid:
             problem = "this counter does not exist"
         elif self.incarnation.partition("/")[0] != incarnation.partition("/")[0]:
             problem = "the store of this counter was replaced"
-        elif seen.sid and (seen.sid != self.sid or seen.revision > self.revision):
+        elif not newer:
             problem = "this counter is older than values that were already granted"
-            if seen.sid == self.sid:  # only this member knows, so the record notes it for all
+            if same or seen.reach:  # only this member knows, so the record notes it for all
                 kind, self.incarnation, self.revision = LossNoticed, "", self.revision + 1
         else:
             self.incarnation = incarnation
             return
+        least = f" (at least {seen.reach - 1})" if seen.reach else ""
         raise kind(
-            f"{problem}; find the highest value in use and run: frazil init URL --start N"
+            f"{problem}; find the highest value in use{least} and run: frazil init URL --start N"
             f"{' --forward' if self.sid else ''}, with the counter's --scheme and --namespace",
             revision=self.revision,
         )
@@ -403,8 +407,9 @@ class Record:
         slot = self.slots.get(ask.held.slot)
         return ask.held, slot if slot.token == ask.held.token else None
 
-    def _seen(self, now_us: int) -> LastSeen:
-        return LastSeen(self._life, self.revision, now_us)
+    def _seen(self, terms: Terms, now_us: int) -> LastSeen:
+        reach = 0 if terms.timed else self.guard + 1  # a counter's guard is its declared start
+        return LastSeen(self._life, self.revision, now_us, reach)
 
     @property
     def _life(self) -> str:

@@ -102,6 +102,40 @@ def lost_counters_are_errors(trial: Trial) -> None:
     b = trial.member(COUNTER)
     b.initialise(6)
     demand(b.grant(5).start == 6, "a counter did not continue at the value that was set")
+    demand(a.grant(5).start == 11, "a member of the lost counter did not continue with the others")
+
+
+def lost_counters_start_beyond_all_that_is_known(trial: Trial) -> None:
+    """I2: if one was started too low, all members are refused once one asks that knows more."""
+    trial.one_record()
+    store = trial.able(Forgets)
+    (a,) = trial.members(1, COUNTER, 5)
+    top = a.grant(50).until
+    store.forget(trial.namespace)
+    b = trial.member(COUNTER)
+    b.initialise(top - 1)
+    b.grant(5)
+    for member in (a, b, trial.member(COUNTER)):
+        error = demand_refused(partial(member.try_grant, 5), "a counter started too low gave")
+        demand("--forward" in error, f"the error does not say how to continue: {error}")
+    b.initialise(top + 100)
+    for member in (a, b):
+        demand(member.grant(5).start >= top + 100, "a counter ignored the value that was set")
+
+
+def counters_are_not_older_than_their_last_start(trial: Trial) -> None:
+    """I2: a member that got no value knows a copy from before the last start by that start."""
+    trial.one_record()
+    store = trial.able(Rewinds)
+    (a,) = trial.members(1, COUNTER, 5)
+    a.grant(5)
+    copy = store.copy(trial.namespace)
+    a.grant(5)
+    trial.able(Forgets).forget(trial.namespace)
+    b = trial.member(COUNTER)
+    b.initialise(100)
+    store.rewind(trial.namespace, copy)
+    demand_refused(partial(b.try_grant, 5), "a copy from before the last start gave")
 
 
 def counters_move_forward_only(trial: Trial) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import frazil
 from frazil.claims.claim import LastSeen, Wait
-from frazil.errors import PoolExhausted, RegistryUnavailable
+from frazil.errors import ConfigError, PoolExhausted, RegistryUnavailable
 from frazil.generator import complaints
 from frazil.generator.keeper import KeeperPolicy
 from frazil.generator.keeper_thread import drive
@@ -252,3 +252,28 @@ def test_a_subinterpreter_without_threads_is_named():
     assert "ulimit -u" in str(
         complaints.no_thread("memory:", RuntimeError("can't start new thread"))
     )
+
+
+@pytest.mark.parametrize("forward", [False, True])
+def test_a_counter_continues_in_the_programs_that_knew_the_lost_one(tmp_path, forward):
+    """Once a person has said where, and said it high enough."""
+    url, path = f"sqlite:{tmp_path}/claims.db", tmp_path / "claims.db"
+    frazil.init(url, "tickets", start=1)
+    older = path.read_bytes()
+    with frazil.open(url, "tickets", block=10) as ids:
+        given = ids.take(15)
+        for left in tmp_path.glob("claims.db*"):
+            left.unlink()
+        if forward:
+            path.write_bytes(older)
+        with pytest.raises(ConfigError, match=r"highest value in use \(at least 2\d\) and run"):
+            ids.take(10)
+        frazil.init(url, "tickets", start=19, forward=forward)
+        with pytest.raises(ConfigError, match="--forward"):
+            ids.take(10)
+        with frazil.open(url, "tickets") as other, pytest.raises(ConfigError, match="--forward"):
+            other()
+        frazil.init(url, "tickets", start=40, forward=True)
+        given += ids.take(20)
+    assert given[-1] >= 40
+    assert len(set(given)) == 35

@@ -16,7 +16,7 @@
 --          25 clock: 15, continued until now  26 reach: the highest tick that the member knows of
 --          27 known: us since the member was first told the sid
 -- Units    ticks count from the epoch; _us are microseconds, moments since 1970.
--- Reply    texts: kind, nonce, incarnation, then of
+-- Reply    texts: kind, nonce, incarnation, then of (a counter's now_us is its guard and one)
 --            claim     sid revision now_us slot token start until
 --            wait      sid revision now_us ticks, 'guarded' if new or after a loss
 --            lost seen sid revision now_us
@@ -36,7 +36,7 @@
 -- Functions are fields of a table because each call creates all of them, and a Lua closure costs
 -- more the more locals it refers to.
 
-local JUMP_US, WITNESS_US, MOVED = 60000000, 10000000, 4294967296
+local JUMP_US, WITNESS_US = 60000000, 10000000
 
 local ask = {
   verb = ARGV[1], nonce = ARGV[2], fingerprint = ARGV[3], layout = ARGV[4],
@@ -82,9 +82,8 @@ end
 -- Ends a verb: saves all changes in one step.
 function verbs.answer(kind, now_us, ...)
   record.save()
-  return {
-    kind, ask.nonce, verbs.incarnation, record.life, text(record.revision), text(now_us), ...
-  }
+  local now = ask.timed and text(now_us) or record.to_decimal(record.guard + 1)
+  return { kind, ask.nonce, verbs.incarnation, record.life, text(record.revision), now, ... }
 end
 
 -- Ends a verb without changes. guard: the floor of the slot that was in the way, if any.
@@ -166,16 +165,17 @@ function verbs.refuse_loss()
   local pattern = '^[^/]*'
   local same_data = string.match(record.incarnation, pattern)
     == string.match(verbs.incarnation, pattern)
-  local same_record = ask.seen_sid == ''
-    or (ask.seen_sid == record.sid and ask.seen_revision <= record.revision)
-  if record.sid ~= '' and same_data and ask.seen_sid == record.sid and not same_record then
+  local same, reach = ask.seen_sid == record.sid, record.from_base(ARGV[26])
+  local newer = ask.seen_sid == '' or (same and ask.seen_revision <= record.revision)
+    or (ARGV[26] ~= '0' and reach <= record.guard)
+  if record.sid ~= '' and same_data and not newer and (same or ARGV[26] ~= '0') then
     -- Only this member knows of the loss, so record it for all.
     local found = record.incarnation
     record.incarnation, record.revision = '', record.revision + 1
     record.save()
     record.incarnation, record.revision = found, record.revision - 1
   end
-  if record.sid == '' or not same_data or not same_record then
+  if record.sid == '' or not same_data or not newer then
     verbs.refuse()
   end
   record.incarnation = verbs.incarnation
@@ -313,7 +313,6 @@ function verbs.move_on(start)
     verbs.refuse(top)
   end
   record.void()
-  record.revision = record.revision + MOVED
 end
 
 function verbs.initialise()
@@ -335,7 +334,7 @@ function verbs.initialise()
     verbs.refuse()
   end
   local now_us = verbs.tell_time()
-  verbs.establish(record.sid ~= '' and record.sid or ask.nonce)
+  verbs.establish(ask.nonce)
   record.guard = record.from_base(start)
   return verbs.answer('seen', now_us)
 end

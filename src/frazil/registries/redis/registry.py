@@ -141,7 +141,7 @@ class RedisRegistry(Registry):
         """See Registry."""
         answer, held = self._call("renew", ask, until), ask.held
         if answer[0] == "lost":
-            return Lost(_seen(answer[1]))
+            return Lost(self._seen(answer[1]))
         longer = self._given(answer, held.token if held else "")
         if (
             held is None
@@ -155,11 +155,11 @@ class RedisRegistry(Registry):
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry."""
         kind, parts = self._call("release", ask, used)
-        return Lost(_seen(parts)) if kind == "lost" else _seen(parts)
+        return Lost(self._seen(parts)) if kind == "lost" else self._seen(parts)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         """See Registry."""
-        return _seen(self._call("initialise", ask, start)[1])
+        return self._seen(self._call("initialise", ask, start)[1])
 
     def look(self) -> Snapshot | None:
         """See Registry."""
@@ -219,10 +219,15 @@ class RedisRegistry(Registry):
         )
         return [verb, ask.token, *self._constants, *map(str, changing)]
 
+    def _seen(self, parts: list[str]) -> LastSeen:
+        """The record, as the reply tells it: a counter has a start in place of a clock."""
+        told = int(parts[2])
+        return LastSeen(parts[0], int(parts[1]), *((told, 0) if self.terms.timed else (0, told)))
+
     def _given(self, answer: tuple[str, list[str]], token: str) -> Claim | Wait:
         """A claim or a wait, if it matches the request."""
         kind, parts = answer
-        seen = _seen(parts)
+        seen = self._seen(parts)
         if kind == "wait":
             return Wait.ticks(int(parts[3]), self.terms, seen, guarded=parts[4:] == ["guarded"])
         slot = self.terms.slots.start + int(parts[3])
@@ -259,10 +264,6 @@ def _constants(terms: Terms) -> list[str]:
         *(terms.horizon_ticks, terms.tick_us, terms.epoch_us, epoch_ticks, rest_us),
     )
     return [str(constant) for constant in constants]
-
-
-def _seen(parts: list[str]) -> LastSeen:
-    return LastSeen(parts[0], int(parts[1]), int(parts[2]))
 
 
 def _within_reach(terms: Terms) -> Terms:

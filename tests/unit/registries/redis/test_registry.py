@@ -312,8 +312,8 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("honest", "wrong"),
         [
-            ("    kind, ask.nonce,", "    kind, 'another',"),
-            ("    kind, ask.nonce,", "    'wait', ask.nonce,"),
+            ("return { kind, ask.nonce,", "return { kind, 'another',"),
+            ("return { kind, ask.nonce,", "return { 'wait', ask.nonce,"),
             ("text(n), token, from", "text(n), token .. 'x', from"),
             ("text(n), token, from", "text(n + 1024), token, from"),
         ],
@@ -322,7 +322,7 @@ class TestErrors:
         source = registry.link.script.source
         assert honest in source
         source = source.replace(honest, wrong)
-        if wrong.startswith("    'wait'"):
+        if wrong.startswith("return { 'wait'"):
             source = source.replace("text(n), token, from, to", "'12'")
             wait = True
         else:
