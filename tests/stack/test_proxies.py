@@ -65,9 +65,9 @@ def test_nginx(tmp_path):
             made = [ask(client) for _ in range(50)]
             two.process.kill()
             end = time.monotonic() + 2
-            while time.monotonic() < end:
+            while time.monotonic() < end or len(made) <= 100:
                 made.append(ask(client))
-    assert len(set(made)) == len(made) > 100
+    assert len(set(made)) == len(made)
 
 
 def folder(place, name):

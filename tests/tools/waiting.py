@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.errors import PoolExhausted, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
 from frazil.system.clock import boot_ns
 
-__all__ = ["granted", "until"]
+__all__ = ["granted", "refusal", "until"]
 
 
 def granted(registry: Registry, want: int = 5, wait: Callable[[int], None] | None = None) -> Claim:
@@ -42,3 +43,23 @@ def until(ready: Callable[[], Any], what: str, *, patience_s: float = 60.0) -> A
             return found
         time.sleep(0.005)
     raise AssertionError(f"waited {patience_s} s for {what}")
+
+
+def refusal(call: Callable[[], object]) -> PoolExhausted:
+    """The error of a call that gets no claim, from a registry that answers.
+
+    On a busy machine a timeout of milliseconds may end before the answer, which is another error.
+    """
+
+    def refused() -> PoolExhausted | None:
+        try:
+            call()
+        except PoolExhausted as error:
+            return error
+        except RegistryUnavailable:
+            return None
+        raise AssertionError("it got a claim")
+
+    error = until(refused, "an answer of the registry")
+    assert isinstance(error, PoolExhausted)
+    return error

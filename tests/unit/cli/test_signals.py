@@ -81,17 +81,17 @@ def test_second_signal_ends_at_once(full_pipe):
     time.sleep(APART_S)
     assert mint.poll() is None
     mint.send_signal(signal.SIGINT)
-    assert mint.wait(20) == 130  # nobody reads the pipe
+    assert mint.wait(60) == 130  # nobody reads the pipe
     _, told = mint.communicate()
     assert told == b"Stopped: the last line may be incomplete\n"
 
 
 def test_interrupted_init_says_what_it_leaves(process, tmp_path):
-    url = f"sqlite:///{tmp_path}/ids.db"
+    url = f"sqlite:///{tmp_path}/ids.db?horizon=10min"
     init = process("init", url)
     init.stdout.readline()  # it is set up, and waits
     init.send_signal(signal.SIGINT)
-    _, told = init.communicate(timeout=20)
+    _, told = init.communicate(timeout=60)
     assert init.returncode == 130
     assert told.decode() == (
         f"Stopped: namespace 'default' of {url} is set up; its first ID waits for the rest of that "

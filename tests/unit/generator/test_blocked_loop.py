@@ -8,6 +8,7 @@ import pytest
 
 import frazil
 from frazil.errors import TryLater
+from tests.tools.waiting import until
 
 
 def new(tmp_path, **options):
@@ -40,16 +41,22 @@ def test_also_for_many(tmp_path, method):
 
 
 def test_elsewhere_nothing_is_said(tmp_path):
+    def ready():
+        ids.ready()
+        until(lambda: ids.status().seconds_left > 60, "a claim that does not end in the loop")
+
     async def run():
-        await asyncio.to_thread(ids.ready)
+        await asyncio.to_thread(ready)
         return ids()
 
+    url = f"sqlite:{tmp_path}/claims.db?horizon=10min"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with new(tmp_path) as ids:
-            assert ids() < asyncio.run(run())
-        with new(tmp_path, namespace="other") as ids:
-            assert asyncio.run(run())
+        for namespace in ("one", "other"):
+            frazil.init(url, namespace=namespace, new=True)
+            with frazil.open(url, namespace=namespace) as ids:
+                assert namespace == "other" or ids()
+                assert asyncio.run(run())
 
 
 @pytest.mark.parametrize("verb", ["__call__", "ready"])

@@ -333,7 +333,7 @@ class TestNoThread:
         threading.stack_size(before)
 
     def test_a_caller_gets_an_error_and_the_next_one_an_id(self, url):
-        with frazil.open(url, timeout=5) as ids:
+        with frazil.open(url, timeout=60) as ids:
             before = threading.stack_size(1 << 46)
             try:
                 with pytest.raises(TryLater, match=r"no thread could be started.*ulimit") as caught:
@@ -346,7 +346,7 @@ class TestNoThread:
 
     def test_in_a_loop(self, url):
         async def main():
-            async with aio.open(url, timeout=5) as ids:
+            async with aio.open(url, timeout=60) as ids:
                 before = threading.stack_size(1 << 46)
                 try:
                     with pytest.raises(FrazilError, match="no thread could be started"):
@@ -365,7 +365,7 @@ class TestNoThread:
 
     def test_closing_needs_none_in_a_loop(self, url):
         async def main():
-            ids = aio.open(url, timeout=5)
+            ids = aio.open(url, timeout=60)
             n = await ids()
             before = threading.stack_size(1 << 46)
             try:
@@ -378,7 +378,7 @@ class TestNoThread:
 
 
 def test_a_thread_that_died_is_followed_by_another(url):
-    with frazil.open(url, timeout=5) as ids:
+    with frazil.open(url, timeout=60) as ids:
         keeper = ids._walk.keeper
         once, died = keeper.policy.round, threading.Event()
 
@@ -389,6 +389,6 @@ def test_a_thread_that_died_is_followed_by_another(url):
 
         keeper.policy.round = dies
         with suppress(TryLater):
-            ids._walk.wait(-1, frazil.system.clock.boot_ns() - 4_900_000_000)
-        assert died.wait(5)
+            ids._walk.wait(-1, frazil.system.clock.boot_ns() - 59_900_000_000)
+        assert died.wait(60)
         assert isinstance(ids(), int)

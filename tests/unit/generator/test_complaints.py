@@ -19,6 +19,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import memory
 from frazil.registries.memory import MemoryRegistry
 from tests.servers.redis import Server
+from tests.tools.waiting import refusal, until
 
 WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
 
@@ -38,11 +39,8 @@ def until_it_stops(ids):
 
 def soon(ids):
     """The next ID, when there is one again."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        with suppress(RegistryUnavailable, PoolExhausted):
-            return ids()
-    raise AssertionError("30 s, and no ID")
+    ids.ready("60s")
+    return ids()
 
 
 @pytest.fixture
@@ -62,7 +60,7 @@ def away(monkeypatch):
 
 
 def test_the_claim_is_used_to_its_end_and_then_an_error_says_since_when(url, away):
-    with opened(url, timeout="300ms") as ids:
+    with opened(url, timeout="1s") as ids:
         ids()
         away.down = True
         caught = until_it_stops(ids)
@@ -81,10 +79,7 @@ def test_a_generator_dropped_while_its_store_is_away_is_freed(url, away):
     walk, keeper = weakref.ref(ids._walk), ids._walk.keeper
     assert keeper.policy.trouble is not None
     del ids
-    deadline = time.monotonic() + 5
-    while walk() is not None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert walk() is None
+    until(lambda: walk() is None, "the end of the walk")
 
 
 def test_the_registry_answers_again_while_the_error_is_made(url):
@@ -157,7 +152,7 @@ def test_minting_gives_up_at_its_timeout():
         thread.start()
         url = f"redis://127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(RegistryUnavailable):
-            frazil.mint(1, url, WIDE, timeout="1s")
+            frazil.mint(1, url, WIDE, timeout="2s")
         server.shutdown(socket.SHUT_RDWR)
         thread.join()
     assert len(attempts) > 1  # it tried again
@@ -166,44 +161,44 @@ def test_minting_gives_up_at_its_timeout():
 def test_the_error_after_a_loss(url):
     """Of a process that is new, and of one that had claims before and knows when."""
     url += "?horizon=10min"
-    with frazil.open(url, WIDE, timeout="300ms") as ids:
+    with frazil.open(url, WIDE) as ids:
         ids()
         memory._records[ids._walk.registry._key].incarnation = "another"
         with frazil.open(url, WIDE, timeout="300ms") as late:
-            with pytest.raises(PoolExhausted) as caught:
-                late()
-            assert re.search(
-                r": the store lost its claims; IDs continue in 67\d\.\d s; no ID", str(caught.value)
-            )
-            assert caught.value.page.endswith("alarms/store-lost.md")
-            assert caught.value.__notes__ == [f"See {caught.value.page}"]
-            assert caught.value.again().page == caught.value.page
-            assert 670 < caught.value.retry_after_s < 676
+            error = refusal(late)
+            told = r": the store lost its claims; IDs continue in 6\d\d\.\d s; no ID"
+            assert re.search(told, str(error))
+            assert error.page.endswith("alarms/store-lost.md")
+            assert error.__notes__ == [f"See {error.page}"]
+            assert error.again().page == error.page
+            assert 600 < error.retry_after_s <= 675
             why = late.status().why_unready()
             assert "node number" not in why
-            assert "the store lost its claims; IDs continue in 67" in why
+            assert "the store lost its claims; IDs continue in 6" in why
         policy = ids._walk.keeper.policy
         drive(policy._grant(ids._walk), ids._walk.registry)
         ids._walk.leave()
         told = policy.complaint(1.0)
-        assert re.search(r"lost its claims at 20\S+:\d\dZ; IDs continue in 67", str(told))
+        assert re.search(r"lost its claims at 20\S+:\d\dZ; IDs continue in 6", str(told))
         assert told.lost_us == pytest.approx(time.time() * 1e6, abs=60e6)
 
 
 def test_the_error_for_a_claim_that_is_further_ahead_than_the_timeout(url):
     url += "?horizon=10min"
     alone = "sign:1=0 time:41 sequence:22 @1ms since 2025-01-01T00:00:00Z"
-    with opened(url, alone) as holder, opened(url, alone, timeout="4s", lead=0) as late:
+    with opened(url, alone) as holder, opened(url, alone, timeout="4min", lead=0) as late:
         holder()
         record = memory._records[holder._walk.registry._key]
         slot = record.slots.get(0)
-        record.slots.put(0, type(slot)(slot.until + 50_000, slot.start, slot.token))
+        record.slots.put(0, type(slot)(slot.until + 500_000, slot.start, slot.token))
         began_s = time.monotonic()
         with pytest.raises(PoolExhausted) as caught:
             late()
-        assert time.monotonic() - began_s < 3
+        assert time.monotonic() - began_s < 120
     text = str(caught.value)
-    assert re.search(r"is possible in [45]\d\.\d s, later than timeout= allows, so this call", text)
+    assert re.search(
+        r"is possible in [45]\d\d\.\d s, later than timeout= allows, so this call", text
+    )
     assert "ahead of the clock" in text
     assert "within" not in text
 
@@ -217,13 +212,12 @@ def test_the_error_of_a_first_use(tmp_path):
         time.sleep(left_s)
     with opened(url, slow, timeout="300ms", lead=0) as one:
         for ids in (one, opened(url, slow, timeout="300ms", lead=0)):
-            with pytest.raises(PoolExhausted) as caught:
-                ids()
-            assert "nothing was ever granted" in str(caught.value)
-            assert re.search(r"looks the same; IDs continue in [45]\d\.\d s; if", str(caught.value))
-            assert "node numbers" not in str(caught.value)
+            told = str(refusal(ids))
+            assert "nothing was ever granted" in told
+            assert re.search(r"looks the same; IDs continue in [45]\d\.\d s; if", told)
+            assert "node numbers" not in told
             ids.close()
-    with opened(url, slow, namespace="other", timeout=20) as ids:
+    with opened(url, slow, namespace="other", timeout=60) as ids:
         ids._walk.registry.initialise(ask_of(LastSeen()), 0)
         assert ids()
 
@@ -238,9 +232,8 @@ def test_a_crowded_pool_says_so(url):
         record = memory._records[key]
         slot = record.slots.get(n)
         record.slots.put(n, type(slot)(slot.until + 10**9, slot.start, slot.token))
-    with opened(url, node, timeout="200ms") as late, pytest.raises(PoolExhausted) as caught:
-        late()
-    assert "all 2 node numbers" in str(caught.value)
+    with opened(url, node, timeout="200ms") as late:
+        assert "all 2 node numbers" in str(refusal(late))
     for ids in holders:
         ids.close()
 

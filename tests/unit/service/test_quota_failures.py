@@ -124,13 +124,17 @@ def test_another_layout_issues_nothing(place, store):
 
 
 def test_an_incomplete_reply_is_charged_for_its_ids(tmp_path):
-    """The layout is exhausted after 32,768 IDs, in the middle of the reply."""
+    """The layout is exhausted after 32,768 IDs, in the middle of the reply.
+
+    Each block of 4,096 is another claim, for which a call has the timeout of the namespace.
+    """
     url, layout = f"sqlite:///{tmp_path}/claims.db", "run:3 sequence:12"
     connect(url, "n", frazil.scheme(layout)).initialise(ask_of(LastSeen()), 0)
-    quota = CONFIG.format(name="n", url=url, hash=hash_of("n"), most=60_000)
+    quota = CONFIG.format(name="n", url=url, hash=hash_of("n"), most=50_000)
+    quota = quota.replace('timeout = "200ms"', 'timeout = "60s"')
     config = quota.replace("[namespaces.n]", f'[namespaces.n]\nscheme = "{layout}"')
     with Service(tmp_path, config, token="n") as service:
         with pytest.raises(httpx.RemoteProtocolError):
             service.client.post("/v1/n/ids?n=50000")
-        assert service.client.post("/v1/n/ids?n=40000").status_code == 429
-        assert service.client.post("/v1/n/ids?n=20000").status_code == 503
+        assert service.client.post("/v1/n/ids?n=50000").status_code == 429
+        assert service.client.post("/v1/n/ids?n=17000").status_code == 503

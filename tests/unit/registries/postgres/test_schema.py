@@ -7,11 +7,12 @@ import psycopg
 import pytest
 
 import frazil
-from frazil.claims.claim import LastSeen
+from frazil.claims.claim import Claim, LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres.registry import schema
 from tests.servers.postgres import postgres
+from tests.tools.waiting import until
 
 ICICLE = frazil.scheme("icicle")
 PLACES = "SELECT schemaname, tablename FROM pg_tables WHERE tablename LIKE 'frazil%' ORDER BY 2"
@@ -76,16 +77,16 @@ def test_it_moves_while_members_run_and_nobody_waits(database, call_main):
     threads = [threading.Thread(target=run, args=(mine,)) for mine in found]
     for each in threads:
         each.start()
-    while not all(found):
-        time.sleep(0.01)
+    until(lambda: all(found), "IDs of all")
     assert "is now in the schema frazil" in call_main("init", database, "--move")
-    begun = time.monotonic()
+    assert isinstance(connect(database, "orders", ICICLE).grant(ask_of(LastSeen()), 1), Claim)
     made = [frazil.mint(5, database, namespace="orders") for _ in range(3)]
-    assert time.monotonic() - begun < 4  # a wait would be 5 s
     with psycopg.connect(database, autocommit=True) as link:
         link.execute("INSERT INTO orders (n) SELECT generate_series(1, 100)")
         made.append([n for (n,) in link.execute("SELECT id FROM orders")])
+    had = [len(mine) for mine in found]
     time.sleep(1.5)  # claims are renewed
+    until(lambda: all(len(mine) > many for mine, many in zip(found, had, strict=True)), "more IDs")
     over.set()
     for each in threads:
         each.join()

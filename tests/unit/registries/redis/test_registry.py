@@ -215,7 +215,7 @@ class TestErrors:
 
     def test_no_answer(self):
         with Server() as server:
-            registry = connect(f"{server.url}?timeout=100ms", "x", ICICLE)
+            registry = connect(f"{server.url}?timeout=1s", "x", ICICLE)
             registry.initialise(ask_of(NOTHING), 0)
             server.freeze()
             with pytest.raises(RegistryUnavailable, match="no answer in time") as caught:

@@ -132,7 +132,7 @@ class TestSeveral:
         with ExitStack() as stack:
             yield [stack.enter_context(Server(persistent=True)) for _ in range(3)]
 
-    def url(self, servers, options="?horizon=1s&timeout=300ms"):
+    def url(self, servers, options="?horizon=1s&timeout=3s"):
         return f"redis://{','.join(f'127.0.0.1:{server.port}' for server in servers)}{options}"
 
     def test_shares(self, servers):
@@ -184,7 +184,7 @@ class TestSeveral:
             seen = reply.seen
 
     def test_a_new_object_tells_a_store_that_it_forgot(self, servers):
-        url = self.url(servers, "?horizon=10min&timeout=300ms")
+        url = self.url(servers, "?horizon=10min&timeout=3s")
         registry = connect(url, "x", ICICLE)
         registry.initialise(ask_of(NOTHING), 0)
         claim = grant(registry, 500)

@@ -37,12 +37,12 @@ def test_minting_shows_the_reason_of_an_earlier_attempt(tmp_path, monkeypatch):
     def mint(self, *_):
         attempts.append(self)
         if len(attempts) > 1:
-            time.sleep(1)
+            time.sleep(2)
         raise RegistryUnavailable("connection refused", outcome_known=True)
 
     monkeypatch.setattr(SqliteRegistry, "mint", mint)
     with pytest.raises(RegistryUnavailable, match="connection refused") as caught:
-        frazil.mint(1, f"sqlite://{tmp_path}/claims.db", timeout="400ms")
+        frazil.mint(1, f"sqlite://{tmp_path}/claims.db", timeout="1s")
     assert len(attempts) > 1
     assert not caught.value.outcome_known
 

@@ -53,13 +53,15 @@ def test_the_lock_is_not_kept_while_a_fork_is_waited_for(tmp_path, monkeypatch):
             thread.join()
 
 
-def test_forks_do_not_wait_for_a_thread_that_waits_for_the_file(tmp_path):
+def test_forks_do_not_wait_for_a_thread_that_waits_for_the_file(tmp_path, monkeypatch):
     """Two threads fork while another waits for a file that another process keeps locked."""
     path = tmp_path / "claims.db"
-    url = f"sqlite:{path}?busy=20s"
+    url = f"sqlite:{path}?busy=10min"
     connect(url, "default", frazil.scheme("icicle")).initialise(ask_of(LastSeen()), 0)
     held = RevisionFile(path, 1.0)
     registry = connect(url, "default", frazil.scheme("icicle"))
+    entered, enter = [], forks.enter
+    monkeypatch.setattr(forks, "enter", lambda until_s: entered.append(1) or enter(until_s))
     waits = threading.Thread(target=lambda: registry.grant(ask_of(LastSeen()), 1))
     waits.start()
     time.sleep(0.2)
@@ -75,9 +77,10 @@ def test_forks_do_not_wait_for_a_thread_that_waits_for_the_file(tmp_path):
         for thread in forking:
             thread.start()
         for thread in forking:
-            thread.join(4)  # a fork that waits for a step waits for a second or more each
+            thread.join(60)
         assert not any(thread.is_alive() for thread in forking)
         assert waits.is_alive()
+        assert not entered  # a fork waits for who has entered
     finally:
         held.close()
         waits.join()
@@ -87,6 +90,7 @@ ASKS = """
 import os, signal, sys, threading, time
 
 asked, hook, generators = [], sys.argv[1], []
+reading, writing = os.pipe()
 
 def draw(*_):
     if generators:
@@ -112,15 +116,16 @@ os.register_at_fork(**{where: how})  # so frazil's gate is shut before it, and o
 import frazil
 
 signal.signal(signal.SIGUSR1, draw)
-frazil.init(sys.argv[2])
+frazil.init(sys.argv[2], if_missing=True)
 
 def fork():
     child = os.fork()
     if not child:
-        os._exit(not asked or max(asked) > 1.5)
-    status = os.waitpid(child, 0)[1]
+        os.write(writing, str(max(asked, default=99)).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
     if where == "after_in_child":
-        asked.append(99 if status else 0)
+        asked.append(float(os.read(reading, 100)))
 
 generators += [frazil.open(sys.argv[2]) for _ in range(3)]  # none has a claim yet
 fork()
@@ -134,13 +139,24 @@ QUIET = ["-W", "ignore::DeprecationWarning"]  # Python 3.12 warns of forks besid
 HOOKS = ("before", "after_in_parent", "after_in_child", "before signal", "before mint")
 
 
+def lasts_s(script, *arguments):
+    """The least of some runs of a script that prints how long something lasted.
+
+    What waits for a time limit waits in each of them, and a busy machine is not always late.
+    """
+    runs = []
+    while len(runs) < 5 and not (runs and runs[-1] < 1.5):
+        command = [sys.executable, *QUIET, "-c", script, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        runs.append(float(done.stdout))
+    return min(runs)
+
+
 @pytest.mark.parametrize("hook", HOOKS)
 def test_a_hook_that_asks_for_an_id(tmp_path, hook):
     """The thread that asks is about to fork, or has forked, and the store's thread must go on."""
-    command = [sys.executable, *QUIET, "-c", ASKS, hook, f"sqlite:{tmp_path}/claims.db"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert float(done.stdout) < 1.5  # it took two seconds
+    assert lasts_s(ASKS, hook, f"sqlite:{tmp_path}/claims.db") < 1.5  # it took two seconds
 
 
 LOCKED = """
@@ -151,7 +167,7 @@ os.register_at_fork(before=lock.acquire, after_in_parent=lock.release)
 
 import frazil
 
-frazil.init(sys.argv[1])
+frazil.init(sys.argv[1], if_missing=True)
 ids = frazil.open(sys.argv[1])
 
 def log():
@@ -175,7 +191,4 @@ thread.join()
 
 def test_a_hook_that_waits_for_a_thread_that_asks_for_an_id(tmp_path):
     """As the hook of ``logging`` does, if a formatter asks for one."""
-    command = [sys.executable, *QUIET, "-c", LOCKED, f"sqlite:{tmp_path}/claims.db"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stderr == ""
-    assert float(done.stdout) < 1.7  # it took more than two seconds
+    assert lasts_s(LOCKED, f"sqlite:{tmp_path}/claims.db") < 1.5  # it took more than two seconds

@@ -182,16 +182,16 @@ def test_a_restart_refuses_no_connection(tmp_path, workers):
         threads = [threading.Thread(target=ask) for _ in range(64)]
         for thread in threads:
             thread.start()
-        for _ in range(2):
-            time.sleep(0.5)
+        for most in (100, 200):
+            assert until(lambda most=most: len(ids) > most, "IDs")
             process.terminate()
             assert process.wait(60) == -signal.SIGTERM
             process = begin(listener, tmp_path, *options)
-        time.sleep(0.5)
+        assert until(lambda: len(ids) > 300, "IDs")
         over.set()
         for thread in threads:
             thread.join()
         process.terminate()
         process.wait(60)
     assert not lost
-    assert len(set(ids)) == len(ids) > 100
+    assert len(set(ids)) == len(ids)
