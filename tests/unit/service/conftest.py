@@ -23,7 +23,7 @@ needs("uvicorn", "the service")
 __all__ = ["Service", "start"]
 
 START = "from frazil.cli import main; main(prog_name='frazil')"
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 class Service:

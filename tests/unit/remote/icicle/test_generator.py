@@ -147,11 +147,11 @@ class TestIssuing:
         ) as server:
             Caller(server).init(3)
             url = f"icicles://localhost:{port}?ca={authority}&cert={certificate}&key={key}"
-            with frazil.open(url, namespace="test") as ids:
+            with frazil.open(url, namespace="test", timeout=60) as ids:
                 assert shards(ids.take(3)) == {3}
 
             async def awaited():
-                async with frazil.aio.open(url, namespace="test") as ids:
+                async with frazil.aio.open(url, namespace="test", timeout=60) as ids:
                     return await ids.take(3)
 
             assert shards(asyncio.run(awaited())) == {3}
