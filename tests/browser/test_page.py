@@ -142,9 +142,7 @@ def test_texts_have_enough_contrast(service, open_page, part):
 @pytest.mark.parametrize("part", PARTS)
 def test_a_narrow_window_needs_no_scrolling_sideways(service, open_page, part):
     page = open_page(
-        service,
-        f"#{part}" + f"={ID}" * (part == "inspect"),
-        viewport={"width": 320, "height": 640},
+        service, f"#{part}" + f"={ID}" * (part == "inspect"), viewport={"width": 320, "height": 640}
     )
     claims_of(page, {"host": "a-host-with-a-long-name.example"})
     if part == "watch":

@@ -3,6 +3,7 @@
 import copy
 import re
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from frazil.registries import connect, memory
 from frazil.registries.base import RecordRegistry, terms_of
 from frazil.system import clock
 from frazil.testing import ConformanceError, check_registry
+from tests.servers.clock import SteppedClock, WallClock
+from tests.tools.proxy import Proxy
 
 __all__ = [
     "NO_SERVER",
@@ -23,8 +26,10 @@ __all__ = [
     "ManualRegistry",
     "ManualStore",
     "MemoryStore",
+    "ServerStore",
     "UrlStore",
     "applied",
+    "clocked",
 ]
 
 
@@ -103,6 +108,45 @@ class FileStore(HostClock):
 
     def rewind(self, namespace, copied):
         self.path.write_bytes(copied)
+
+
+class ServerStore(UrlStore):
+    """A server behind a proxy, whose clock is a file, and whose records can be overwritten.
+
+    url: with the number of the proxy's port for ``{}``. losing: the message whose reply is lost.
+    """
+
+    rewind_shows = True
+    url = losing = ""
+
+    def __init__(self, server, wire: Proxy, clock: SteppedClock | WallClock) -> None:
+        super().__init__(self.url.format(wire.port))
+        self.server = server
+        self.wire = wire
+        self.clock = clock
+        self.ahead_us = 0
+
+    def step_clock(self, us):
+        self.ahead_us += us
+        self.clock.step(self.ahead_us / 1e6)
+
+    def losing_replies(self):
+        return self.wire.losing_replies(after=self.losing.encode())
+
+    def repeating_requests(self):
+        return self.wire.repeating_requests()
+
+    def restart(self):
+        self.server.kill9()
+        self.server.start()
+
+
+@contextmanager
+def clocked(kind: type[SteppedClock] | type[WallClock]) -> Iterator[SteppedClock | WallClock]:
+    """A clock whose file the user of a server may read."""
+    with tempfile.TemporaryDirectory(prefix="frazil-") as name:
+        Path(name).chmod(0o755)
+        yield kind(Path(name))
 
 
 class ManualRegistry(RecordRegistry):

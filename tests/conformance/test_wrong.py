@@ -18,9 +18,7 @@ from tests.conformance.adapters import NO_SERVER, ManualRegistry, ManualStore
 from tests.conformance.wrong import WRONG, wrong
 
 
-@wrong(
-    "threads_never_meet",
-)
+@wrong("threads_never_meet")
 class NotAtomic(ManualRegistry):
     """Reads, thinks, and writes, while others do the same."""
 
@@ -64,10 +62,7 @@ class NoticesOnce(Record):
         return super()._begin_verb(terms, ask, *rest)
 
 
-@wrong(
-    "first_readings_take_a_witness",
-    "lost_states_are_noticed_until_written",
-)
+@wrong("first_readings_take_a_witness", "lost_states_are_noticed_until_written")
 class NoticesALossOnce(ManualRegistry):
     """Writes that it noticed a loss, but not the consequences."""
 
@@ -92,18 +87,13 @@ class InitialisesAgain(Record):
         return super().initialise(*arguments)
 
 
-@wrong(
-    "mint_leaves_no_token",
-    "counters_begin_where_told",
-)
+@wrong("mint_leaves_no_token", "counters_begin_where_told")
 class MintKeepsTheToken(Record):
     def mint(self, *arguments):
         return self.grant(*arguments)
 
 
-@wrong(
-    "grants_fit_best",
-)
+@wrong("grants_fit_best")
 class WorstFit(Record):
     """Takes an untouched slot first."""
 
@@ -111,11 +101,7 @@ class WorstFit(Record):
         return self.slots.lowest_floor(now, self.guard, terms.slots)
 
 
-@wrong(
-    "full_pools_are_shared",
-    "waits_are_long_enough",
-    "sixty_four_contenders_are_all_served",
-)
+@wrong("full_pools_are_shared", "waits_are_long_enough", "sixty_four_contenders_are_all_served")
 class NeverShares(Record):
     """A slot that is held is its holder's until that is over."""
 
@@ -131,11 +117,7 @@ class NeverShares(Record):
         return reply
 
 
-@wrong(
-    "waits_are_long_enough",
-    "members_remember_the_reach",
-    "members_continue_the_clock",
-)
+@wrong("waits_are_long_enough", "members_remember_the_reach", "members_continue_the_clock")
 class WaitsTooShort(Record):
     def grant(self, *arguments):
         reply = super().grant(*arguments)
@@ -160,9 +142,7 @@ class ForgetsWhoAsked(Record):
         return super().grant(terms, replace(ask, token=f"own {self.revision}"), *rest)
 
 
-@wrong(
-    "holdings_tell_who_holds_what",
-)
+@wrong("holdings_tell_who_holds_what")
 class NamesNoHolder(Record):
     def grant(self, terms, ask, *rest):
         return super().grant(terms, replace(ask, holder=""), *rest)
@@ -249,17 +229,13 @@ class CountsFromWhereItLikes(Record):
         return super().initialise(terms, ask, reading_us, incarnation, start)
 
 
-@wrong(
-    "counters_move_forward_only",
-)
+@wrong("counters_move_forward_only")
 class CountsBack(Record):
     def _advance_counter(self, start):
         """Goes anywhere."""
 
 
-@wrong(
-    "counters_end",
-)
+@wrong("counters_end")
 class CountsPastTheEnd(Record):
     def grant(self, terms, *rest):
         return super().grant(terms if terms.timed else replace(terms, end=1 << 62), *rest)

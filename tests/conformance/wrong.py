@@ -57,20 +57,14 @@ class NoFloor(Record):
         return self.guard
 
 
-@wrong(
-    "renewal_takes_the_token",
-    "older_copies_are_noticed_until_written",
-)
+@wrong("renewal_takes_the_token", "older_copies_are_noticed_until_written")
 class NoTokenForRenewal(Record):
     def renew(self, terms, ask, reading_us, incarnation, until):
         ask = _with_the_token_of_the_slot(self, ask)
         return super().renew(terms, ask, reading_us, incarnation, until)
 
 
-@wrong(
-    "claims_never_overlap",
-    "release_takes_the_token",
-)
+@wrong("claims_never_overlap", "release_takes_the_token")
 class NoTokenForRelease(Record):
     def release(self, terms, ask, reading_us, incarnation, used):
         ask = _with_the_token_of_the_slot(self, ask)
@@ -82,10 +76,7 @@ def _with_the_token_of_the_slot(record, ask: VerbRequest) -> VerbRequest:
     return replace(ask, held=replace(ask.held, token=token)) if token else ask
 
 
-@wrong(
-    "renewal_takes_the_until",
-    "older_copies_are_noticed_until_written",
-)
+@wrong("renewal_takes_the_until", "older_copies_are_noticed_until_written")
 class NoUntilForRenewal(Record):
     def renew(self, terms, ask, reading_us, incarnation, until):
         right = self.slots.get(ask.held.slot).until
@@ -94,9 +85,7 @@ class NoUntilForRenewal(Record):
         return super().renew(terms, ask, reading_us, incarnation, until)
 
 
-@wrong(
-    "release_stays_inside_the_claim",
-)
+@wrong("release_stays_inside_the_claim")
 class ReleasesTooMuch(Record):
     """Takes back whatever it is told to."""
 
@@ -109,9 +98,7 @@ class ReleasesTooMuch(Record):
         return self._seen(terms, now_us)
 
 
-@wrong(
-    "release_gives_back_the_rest",
-)
+@wrong("release_gives_back_the_rest")
 class KeepsTheTokenOfAReleasedSlot(Record):
     def release(self, terms, ask, reading_us, incarnation, used):
         reply = super().release(terms, ask, reading_us, incarnation, used)
@@ -157,11 +144,7 @@ class FirstUseAtOnce(Record):
         return now_us
 
 
-@wrong(
-    "losses_with_an_earlier_clock",
-    "members_remember_the_reach",
-    "members_continue_the_clock",
-)
+@wrong("losses_with_an_earlier_clock", "members_remember_the_reach", "members_continue_the_clock")
 class DeafInTheWait(Record):
     def _heed(self, *arguments):
         guard = self.guard
@@ -205,19 +188,13 @@ class DeafToTheRevision(Record):
         return super()._begin_verb(terms, replace(ask, seen=ask.seen._replace(revision=0)), *rest)
 
 
-@wrong(
-    "members_remember_what_they_hold",
-    "lost_claims_are_not_given_back",
-)
+@wrong("members_remember_what_they_hold", "lost_claims_are_not_given_back")
 class DeafToTheUntil(Record):
     def _is_loss(self, terms, ask, incarnation):
         return super()._is_loss(terms, replace(ask, held=None), incarnation)
 
 
-@wrong(
-    "members_remember_the_clock",
-    "members_continue_the_clock",
-)
+@wrong("members_remember_the_clock", "members_continue_the_clock")
 class DeafToTheClock(Record):
     def _begin_verb(self, terms, ask, *rest):
         return super()._begin_verb(terms, replace(ask, seen=ask.seen._replace(now_us=0)), *rest)
@@ -254,10 +231,7 @@ class VoidedIsGivenBack(Record):
         return now_us
 
 
-@wrong(
-    "nothing_is_given_beyond_the_horizon",
-    "sixty_four_contenders_are_all_served",
-)
+@wrong("nothing_is_given_beyond_the_horizon", "sixty_four_contenders_are_all_served")
 class GrantsBeyondTheHorizon(Record):
     def grant(self, terms, ask, reading_us, incarnation, want):
         reply = super().grant(terms, ask, reading_us, incarnation, want)
@@ -267,9 +241,7 @@ class GrantsBeyondTheHorizon(Record):
         return reply
 
 
-@wrong(
-    "nothing_is_given_beyond_the_horizon",
-)
+@wrong("nothing_is_given_beyond_the_horizon")
 class RenewsBeyondTheHorizon(Record):
     def renew(self, terms, ask, reading_us, incarnation, until):
         reply = super().renew(terms, ask, reading_us, incarnation, until)
@@ -316,9 +288,7 @@ class WritesBeforeItRefuses(ManualRegistry):
                 self.save(record)
 
 
-@wrong(
-    "steps_back_are_absorbed",
-)
+@wrong("steps_back_are_absorbed")
 class ClockGoesBack(Record):
     """Takes every reading as it comes."""
 
@@ -328,10 +298,7 @@ class ClockGoesBack(Record):
         return reading_us if terms.timed else now_us
 
 
-@wrong(
-    "losses_while_the_clock_is_absorbed",
-    "steps_back_are_absorbed",
-)
+@wrong("losses_while_the_clock_is_absorbed", "steps_back_are_absorbed")
 class StepBackIsAnOutage(Record):
     """Waits until a clock that went back has caught up."""
 
@@ -341,11 +308,7 @@ class StepBackIsAnOutage(Record):
         return super()._read_clock(terms, ask, reading_us)
 
 
-@wrong(
-    "nothing_is_given_beyond_the_horizon",
-    "now_never_goes_back",
-    "steps_back_are_absorbed",
-)
+@wrong("nothing_is_given_beyond_the_horizon", "now_never_goes_back", "steps_back_are_absorbed")
 class ClockWobbles(Record):
     """Tells every other member an earlier time than the one before."""
 
@@ -368,9 +331,7 @@ class WaitsEvenIfNew(Record):
 
 
 @wrong(
-    "renewal_may_be_late",
-    "steps_forward_take_a_witness",
-    "older_copies_are_noticed_until_written",
+    "renewal_may_be_late", "steps_forward_take_a_witness", "older_copies_are_noticed_until_written"
 )
 class RefusesLateRenewals(Record):
     def renew(self, terms, ask, reading_us, incarnation, until):
@@ -379,19 +340,14 @@ class RefusesLateRenewals(Record):
         return super().renew(terms, ask, reading_us, incarnation, until)
 
 
-@wrong(
-    "strangers_are_refused",
-)
+@wrong("strangers_are_refused")
 class TakesStrangers(Record):
     def _begin_verb(self, terms, *rest):
         self.fingerprint = terms.fingerprint if self.sid else self.fingerprint
         return super()._begin_verb(terms, *rest)
 
 
-@wrong(
-    "strangers_are_refused",
-    "constants_have_slots_of_their_own",
-)
+@wrong("strangers_are_refused", "constants_have_slots_of_their_own")
 class RefusesOtherConstants(ManualRegistry):
     def __init__(self, store, namespace, scheme):
         super().__init__(store, namespace, scheme)
@@ -436,11 +392,7 @@ class TwoRecords(ManualRegistry):
         self.namespace = f"{namespace} {store.objects % 2}"
 
 
-@wrong(
-    "namespaces_are_apart",
-    "members_remember_the_clock",
-    "counters_begin_where_told",
-)
+@wrong("namespaces_are_apart", "members_remember_the_clock", "counters_begin_where_told")
 class OneRecordForSeveral(ManualRegistry):
     """Names namespaces by their first letters."""
 

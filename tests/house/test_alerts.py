@@ -56,14 +56,8 @@ FAULTS = {
         {"failures_total": "0+10x60", "claim_left_seconds": "0x60"},
         {5: {"FrazilNoClaim"}},
     ),
-    "the store has short faults": (
-        {"renew_failures_total": "0+1x60"},
-        {10: {"FrazilStoreErrors"}},
-    ),
-    "each call waits": (
-        {"waits_total": "0+150x60"},
-        {5: set(), 14: {"FrazilWaits"}},
-    ),
+    "the store has short faults": ({"renew_failures_total": "0+1x60"}, {10: {"FrazilStoreErrors"}}),
+    "each call waits": ({"waits_total": "0+150x60"}, {5: set(), 14: {"FrazilWaits"}}),
     "the host's clock is behind": (
         {"clock_offset_seconds": "-60x60"},
         {1: set(), 4: {"FrazilClockOffset"}},

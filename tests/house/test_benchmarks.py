@@ -125,8 +125,7 @@ def test_a_round_keeps_every_batch(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("batch", "ids"),
-    [([1, None, 2], 2), ([[1, 2], [3]], 3), (np.arange(5), 5), (None, 1)],
+    ("batch", "ids"), [([1, None, 2], 2), ([[1, 2], [3]], 3), (np.arange(5), 5), (None, 1)]
 )
 def test_the_ids_of_a_batch_are_counted(batch: Any, ids: int) -> None:
     assert run_round(Work(lambda: batch), 2, None)["count"] == 2 * ids

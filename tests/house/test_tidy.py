@@ -18,7 +18,7 @@ LINES_PER_FUNCTION = 60
 LINES_PER_FILE = 450
 LONGER = {
     # One class, which the compiler has to see whole; it may shrink and not grow.
-    "src/frazil/walk/walk.py": 600,
+    "src/frazil/walk/walk.py": 600
 }
 COLUMNS = 100
 SUFFIXES = {".py", ".pyx", ".pxd", ".lua", ".sh", ".html", ".css", ".js"}
@@ -90,13 +90,7 @@ LAZY_MODULES = (
 def sources() -> list[Path]:
     """Every file that people write code in."""
     found = [ROOT / ".ci" / "run"]
-    for folder in (
-        "src",
-        "tests",
-        "evidence",
-        "examples",
-        "release",
-    ):
+    for folder in ("src", "tests", "evidence", "examples", "release"):
         found += (path for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES)
     return sorted(found)
 

@@ -10,10 +10,7 @@ SMALL = (SPEC / "failover.cfg").read_text(encoding="utf-8")
 
 LATER = {"end": 8, "behind": 3}
 CANARIES = {
-    "the first to ask decides": (
-        {},
-        ("wait", "heed", "continued", "reach", "boot clock"),
-    ),
+    "the first to ask decides": ({}, ("wait", "heed", "continued", "reach", "boot clock")),
     "wait": ({}, ("wait",)),
     "heed": (LATER, ("heed",)),
     "continued": ({"horizon": 3, "end": 8, "hung": 1}, ("continued",)),

@@ -12,14 +12,7 @@ import pytest
 
 from tests.canary import canary
 from tests.needs import needs
-from tests.processes.harness import (
-    NARROW,
-    ONE_SLOT,
-    WIDE,
-    count,
-    errors,
-    initialise,
-)
+from tests.processes.harness import NARROW, ONE_SLOT, WIDE, count, errors, initialise
 from tests.tools.waiting import until
 
 NOBODY, DAEMON, GROUP = 65534, 1, 54321

@@ -42,10 +42,7 @@ def live_and_die(crew, place, url, times, broken="", age_s=0.0):
 
 
 def urls(place):
-    return {
-        "sqlite": f"sqlite:{place}/claims.db",
-        "static": f"static:5?state={place}/static.db",
-    }
+    return {"sqlite": f"sqlite:{place}/claims.db", "static": f"static:5?state={place}/static.db"}
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "static"])

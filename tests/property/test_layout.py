@@ -183,12 +183,7 @@ def test_any_text_is_a_layout_or_a_layout_error(text: str) -> None:
     assert Layout.parse(str(layout)) == layout
 
 
-@given(
-    st.integers(1, 71),
-    st.integers(1, 10**7),
-    st.integers(-(10**16), 10**15),
-    st.data(),
-)
+@given(st.integers(1, 71), st.integers(1, 10**7), st.integers(-(10**16), 10**15), st.data())
 def test_ticks_and_moments_are_inverse(bits: int, tick_us: int, epoch_us: int, data: Any) -> None:
     plain = Layout.parse(f"time:{bits} sequence:3 @{tick_us}us since ?").with_epoch(epoch_us)
     tick = data.draw(st.integers(0, 2**bits - 1))

@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.service.redis.parser import (
-    ARGUMENTS_MOST,
-    BULK_MOST,
-    LINE_MOST,
-    Parser,
-    ProtocolError,
-)
+from frazil.service.redis.parser import ARGUMENTS_MOST, BULK_MOST, LINE_MOST, Parser, ProtocolError
 
 COMMANDS = st.lists(st.binary(max_size=BULK_MOST), min_size=1, max_size=ARGUMENTS_MOST)
 # Whatever comes: bytes at random, and bytes that look like the protocol.

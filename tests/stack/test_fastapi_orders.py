@@ -127,11 +127,7 @@ def test_one_text_everywhere(app):
     text = reply.json()["id"]
     n = ORDER.parse(text)
     url = f"/orders/{text}"
-    assert app.client.get(url).json() == {
-        "id": text,
-        "customer": "Ada",
-        "articles": ["tea", "cup"],
-    }
+    assert app.client.get(url).json() == {"id": text, "customer": "Ada", "articles": ["tea", "cup"]}
     assert f"created {text}\n" in app.log.read_text()
     assert f"GET {url} " in app.log.read_text()
     assert app.rows("SELECT id, pg_typeof(id)::text FROM orders") == [(n, "bigint")]
@@ -259,7 +255,7 @@ def test_workers_of_a_preloaded_application_make_no_duplicate(server, tmp_path):
 # Every line outside of ids.py that names what ids.py or frazil gives, without the imports.
 GLUE = {
     "models.py": [
-        "id: Mapped[int] = mapped_column(Id(order), primary_key=True, default=next_order)",
+        "id: Mapped[int] = mapped_column(Id(order), primary_key=True, default=next_order)"
     ],
     "api.py": [
         "await next_order.ready()",

@@ -11,14 +11,7 @@ from uuid import UUID
 import httpx
 import pytest
 from fastapi import Body, FastAPI, Query
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    field_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 from pydantic_core import PydanticSerializationError
 
 import frazil

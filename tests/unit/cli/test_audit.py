@@ -85,10 +85,7 @@ def test_planted_duplicate_is_found(tmp_path, kind, numbers):
             "again": here | {unit: again + first},
         }
 
-    assert told["duplicates"] == {
-        "count": 2,
-        "first": [pair(20_000, ROWS - 2), pair(1, ROWS - 1)],
-    }
+    assert told["duplicates"] == {"count": 2, "first": [pair(20_000, ROWS - 2), pair(1, ROWS - 1)]}
 
 
 @pytest.mark.parametrize("scheme", ["tsid", "globalid-128", "uniqueid-sequential", "discord"])

@@ -21,9 +21,7 @@ def queries(call):
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    with CaptureQueriesContext(
-        connection,
-    ) as sent:
+    with CaptureQueriesContext(connection) as sent:
         call()
     return [query["sql"] for query in sent.captured_queries]
 

@@ -10,9 +10,7 @@ def queries(run):
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    with CaptureQueriesContext(
-        connection,
-    ) as made:
+    with CaptureQueriesContext(connection) as made:
         run()
     return [each["sql"].split()[0] for each in made]
 

@@ -21,11 +21,7 @@ from tests.servers.redis import free_port
 from tests.tools.strikes import Struck, every, raise_struck, strike
 
 NAMES = ("awaiting", "calls", "complaints", "keeper", "keeper_thread", "kept_walk", "local")
-CALLERS = (
-    "aio",
-    *(f"generator/{name}" for name in NAMES),
-    "system/steps",
-)
+CALLERS = ("aio", *(f"generator/{name}" for name in NAMES), "system/steps")
 
 
 @pytest.fixture(autouse=True)

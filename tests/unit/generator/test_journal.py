@@ -191,12 +191,7 @@ def test_a_refusal_is_told_once_until_the_next_grant(records, journal):
         journal("refused", error=error)
     journal("granted", claim=CLAIM)
     journal("refused", error=other)
-    assert records.events() == [
-        "clock refused",
-        "claim refused",
-        "claim granted",
-        "claim refused",
-    ]
+    assert records.events() == ["clock refused", "claim refused", "claim granted", "claim refused"]
     assert journal.last_error == "other layout"
 
 

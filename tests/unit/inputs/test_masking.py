@@ -69,10 +69,7 @@ def test_generator(url):
 def test_invalid_url(url, fault):
     if "?" in url:
         fault = fault.replace("?", "&")
-    with (
-        pytest.raises(frazil.FrazilError) as caught,
-        frazil.open(url + fault, timeout=0.05) as ids,
-    ):
+    with pytest.raises(frazil.FrazilError) as caught, frazil.open(url + fault, timeout=0.05) as ids:
         ids()
     assert not [text for text in told(caught.value) if SECRET in text]
 

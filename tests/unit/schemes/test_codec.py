@@ -197,11 +197,7 @@ def test_an_error_shows_the_wrong_character(
     with pytest.raises(CodecError) as error:
         codec.decode(text)
     facts = error.value.facts
-    assert facts == {
-        "text": text,
-        "position": position,
-        "character": text[position : position + 1],
-    }
+    assert facts == {"text": text, "position": position, "character": text[position : position + 1]}
     assert reason in str(error.value)
     with pytest.raises(CodecError) as bulk:
         codec.decode_array([codec.encode(0), text, codec.encode(1)])

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import frazil
+import frazil.polars
 from frazil.duckdb import register
 from frazil.pandas import unpack
 from frazil.schemes.scheme import Scheme

@@ -87,10 +87,7 @@ def test_output_appears_at_the_end_or_not_at_all(tmp_path):
 def test_output_that_appears_meanwhile_is_not_replaced(tmp_path):
     path = tmp_path / "out"
     source = [str(put(tmp_path, ""))]
-    with (
-        pytest.raises(ConfigError, match="--force"),
-        open_output(str(path), source, force=False),
-    ):
+    with pytest.raises(ConfigError, match="--force"), open_output(str(path), source, force=False):
         path.write_text("yours")
     assert path.read_text() == "yours"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in", "out"]
@@ -102,9 +99,7 @@ def test_output_follows_a_link_and_keeps_the_mode(tmp_path):
     link = tmp_path / "link"
     link.symlink_to(real)
     source = [str(put(tmp_path, ""))]
-    with (
-        open_output(str(link), source, force=True) as file,
-    ):
+    with open_output(str(link), source, force=True) as file:
         file.write(b"new")
     assert link.is_symlink()
     assert real.read_text() == "new"

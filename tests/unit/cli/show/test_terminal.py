@@ -65,9 +65,4 @@ def test_pipe_gets_no_spaces_at_line_ends(capsys):
     echo(shown)
     echo(facts([("one", "1"), ("longer", "2")]))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2:] == [
-        "[not markup]      1",
-        "a             1,000",
-        "one     1",
-        "longer  2",
-    ]
+    assert lines[2:] == ["[not markup]      1", "a             1,000", "one     1", "longer  2"]

@@ -192,8 +192,7 @@ class TestClock:
     @pytest.mark.parametrize("hours", [-1, 1])
     def test_a_first_reading_needs_etcds_date(self, cluster, name, monkeypatch, hours):
         wrong = SimpleNamespace(
-            wall_us=lambda: clock.wall_us() + hours * 3_600_000_000,
-            moment_text=clock.moment_text,
+            wall_us=lambda: clock.wall_us() + hours * 3_600_000_000, moment_text=clock.moment_text
         )
         monkeypatch.setattr(etcd, "clock", wrong)
         with pytest.raises(ClockError, match="etcd's clock"):

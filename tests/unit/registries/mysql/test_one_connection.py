@@ -9,20 +9,17 @@ import pymysql
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen
+from frazil.claims.claim import Claim
 from frazil.errors import RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
-from frazil.registries import connect
 from frazil.registries.mysql import registry as mysql
 from frazil.registries.mysql.registry import statements
 from tests.servers.mariadb import mariadb
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
+from tests.unit.registries.one_connection import OneConnection, mint, open_some
 
 pytestmark = pytest.mark.long  # MariaDB comes in no wheel
-
-ICICLE = frazil.scheme("icicle")
 
 
 @pytest.fixture(scope="module")
@@ -44,19 +41,19 @@ def ready(server):
     return server
 
 
-def open_(server, namespace="x"):
-    return connect(server.url(user="app"), namespace, ICICLE)
+@pytest.fixture
+def wire(ready):
+    with Proxy(ready.port) as wire:
+        yield wire
 
 
-def open_some(server, count):
-    made = [open_(server, f"n{i}") for i in range(count)]
-    for each in made:
-        each.initialise(ask_of(LastSeen()), 0)
-    return made
+@pytest.fixture
+def url(ready, wire):
+    return ready.url(user="app").replace(str(ready.port), str(wire.port))
 
 
-def mint(registry, ticks=1):
-    return registry.mint(ask_of(LastSeen()), ticks)
+class TestOneConnection(OneConnection):
+    """See the kit."""
 
 
 def sessions(server):
@@ -71,26 +68,6 @@ def session_of(registry):
 
 def strike(*_: object) -> None:
     raise KeyboardInterrupt
-
-
-def through(wire, server):
-    return server.url(user="app").replace(str(server.port), str(wire.port))
-
-
-def test_a_child_has_a_session_of_its_own(ready):
-    registry, other = open_some(ready, 2)
-    session = session_of(registry)
-
-    def good():
-        same = [mint(each).seen.revision == 1 for each in (registry, other)]
-        found = {session_of(registry), session_of(other)}
-        registry.close()
-        other.close()
-        return all(same) and len(found) == 1 and session not in found
-
-    assert child(good) == 0
-    assert mint(registry).seen.revision == 2
-    assert session_of(registry) == session_of(other) == session
 
 
 def test_a_child_of_a_fork_beside_a_request_has_its_first_answer(ready):
@@ -121,7 +98,7 @@ def test_a_child_of_a_fork_beside_a_request_has_its_first_answer(ready):
 
 
 def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(ready):
-    (registry,) = open_some(ready, 1)
+    (registry,) = open_some(ready.url(user="app"), 1)
 
     with registry._connected() as (_, connection):
         pass
@@ -137,36 +114,8 @@ def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(ready):
     assert mint(registry).seen.revision == 2
 
 
-def test_generators_of_many_namespaces_have_one(ready):
-    url = ready.url(user="app")
-    for i in range(50):
-        frazil.init(url, namespace=f"n{i}", new=True)
-    until(lambda: not sessions(ready), "the end of what init opened")
-    ids = [frazil.open(url, namespace=f"n{i}") for i in range(50)]
-    assert len([each() for each in ids]) == 50
-    until(lambda: len(sessions(ready)) == 1, "the server to have 1")
-    for each in ids[:-1]:
-        each.close()
-    until(lambda: len(sessions(ready)) == 1, "the server to have 1")
-    ids[-1].close()
-    until(lambda: not sessions(ready), "the end of the connection")
-
-
-def test_a_first_id_of_another_namespace_costs_only_its_claim(ready):
-    with Proxy(ready.port) as wire:
-        url = through(wire, ready)
-        for name in ("a", "b"):
-            frazil.init(url, namespace=name, new=True)
-        with frazil.open(url, namespace="a") as one, frazil.open(url, namespace="b") as other:
-            one()
-            opened, turns = wire.opened, wire.turns
-            other()
-            assert wire.opened == opened
-            assert wire.turns - turns <= 4  # the claim, and a renewal of the first one
-
-
 def test_a_session_that_was_ended_is_replaced(ready):
-    some = open_some(ready, 3)
+    some = open_some(ready.url(user="app"), 3)
     session = session_of(some[0])
     with some[0]._links.taken() as link:
         ready.sql(f"KILL {session}")
@@ -178,7 +127,7 @@ def test_a_session_that_was_ended_is_replaced(ready):
 
 
 def test_a_session_that_is_ended_during_a_verb_is_replaced_once(ready):
-    some = open_some(ready, 3)
+    some = open_some(ready.url(user="app"), 3)
     session = session_of(some[0])
     with pytest.raises(RegistryUnavailable), some[0].step():
         ready.sql(f"KILL {session}")
@@ -187,34 +136,17 @@ def test_a_session_that_is_ended_during_a_verb_is_replaced_once(ready):
     until(lambda: len(sessions(ready)) == 1, "the server to have 1")
 
 
-def test_generators_go_on_after_a_loss(ready):
-    with Proxy(ready.port) as wire:
-        url = through(wire, ready)
-        for i in range(5):
-            frazil.init(url, namespace=f"n{i}", new=True)
-        ids = [frazil.open(url, namespace=f"n{i}") for i in range(5)]
-        made = [(i, each()) for i, each in enumerate(ids)]
-        wire.cut()
-        time.sleep(0.2)  # their claims of 100 ms end
-        made += [(i, each()) for i, each in enumerate(ids)]
-        assert len(set(made)) == 10
-        until(lambda: wire.connections == 1, "one connection")
-        for each in ids:
-            each.close()
-        until(lambda: wire.connections == 0, "the end of the connection")
-
-
 @pytest.mark.parametrize("place", ["PackedSlots", "reading_us", "_keep"])
 def test_a_transaction_that_was_left_open_is_of_no_other_verb(ready, monkeypatch, place):
-    broken, other = open_some(ready, 2)
+    broken, other = open_some(ready.url(user="app"), 2)
     with monkeypatch.context() as patch:
         patch.setattr(mysql if place == "PackedSlots" else broken, place, strike)
         with pytest.raises(KeyboardInterrupt):
             mint(broken)
     with other.step() as (record, _):
         record.revision += 1
-        row = "SELECT revision FROM frazil_namespace WHERE name = 'n0' FOR UPDATE NOWAIT"
-        assert ready.sql(row) == ((0,),)
+        row = f"SELECT revision FROM frazil_namespace WHERE name = '{broken.namespace}'"
+        assert ready.sql(f"{row} FOR UPDATE NOWAIT") == ((0,),)
     assert mint(other).seen.revision == 2
     with other._connected() as (_, connection):
         ((timeout_s, writes),) = connection.ask("SELECT @@wait_timeout, @frazil_writes")[0]
@@ -223,7 +155,7 @@ def test_a_transaction_that_was_left_open_is_of_no_other_verb(ready, monkeypatch
 
 
 def test_verbs_at_the_same_time_do_not_share_a_transaction(ready):
-    one, other = open_some(ready, 2)
+    one, other = open_some(ready.url(user="app"), 2)
     with one.step() as (record, _):
         record.revision += 1
         assert mint(other).seen.revision == 1

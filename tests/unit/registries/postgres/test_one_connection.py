@@ -3,13 +3,11 @@
 import gc
 import os
 import socket
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 
-import frazil
 from frazil.claims.claim import Claim, LastSeen
 from frazil.errors import RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
@@ -21,8 +19,7 @@ from tests.servers import postgres as servers
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
-
-ICICLE = frazil.scheme("icicle")
+from tests.unit.registries.one_connection import ICICLE, OneConnection, mint, open_some
 
 
 @pytest.fixture(scope="module")
@@ -44,35 +41,28 @@ def ready(server):
     return server
 
 
+@pytest.fixture
+def wire(ready):
+    with Proxy(ready.port) as wire:
+        yield wire
+
+
+@pytest.fixture
+def url(ready, wire):
+    return ready.url("app").replace(str(ready.port), str(wire.port))
+
+
+class TestOneConnection(OneConnection):
+    """See the kit."""
+
+
 def open_(server, namespace="x"):
     return connect(server.url("app"), namespace, ICICLE)
-
-
-def mint(registry, ticks=1):
-    return registry.mint(ask_of(LastSeen()), ticks)
 
 
 def session_of(registry):
     with registry._links.taken() as link:
         return link.connection.info.backend_pid
-
-
-def test_a_child_talks_for_itself_and_leaves_the_parents_session(ready):
-    registry, other = open_(ready), open_(ready, namespace="y")
-    for each in (registry, other):
-        each.initialise(ask_of(LastSeen()), 0)
-    session = session_of(registry)
-
-    def good():
-        same = [mint(each).seen.revision == 1 for each in (registry, other)]
-        sessions = {session_of(registry), session_of(other)}
-        registry.close()
-        other.close()
-        return all(same) and len(sessions) == 1 and session not in sessions
-
-    assert child(good) == 0
-    assert mint(registry).seen.revision == 2
-    assert session_of(registry) == session_of(other) == session
 
 
 def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(ready):
@@ -118,57 +108,13 @@ def test_a_session_that_was_ended_is_replaced(ready):
     assert session_of(registry) != session
 
 
-def test_a_session_that_is_ended_during_a_verb_is_replaced(ready):
-    registry = open_(ready)
-    registry.initialise(ask_of(LastSeen()), 0)
-    end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'"
-    with pytest.raises(RegistryUnavailable), registry.step():
-        ready.sql(end)
-    assert mint(registry).seen.revision == 1
-
-
-def open_some(server, count):
-    made = [open_(server, namespace=f"n{i}") for i in range(count)]
-    for each in made:
-        each.initialise(ask_of(LastSeen()), 0)
-    return made
-
-
 def sessions(server):
     text = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'app'"
     return server.sql(text)[0][0]
 
 
-def test_generators_of_many_namespaces_have_one(ready):
-    url = ready.url("app")
-    for i in range(50):
-        frazil.init(url, namespace=f"n{i}", new=True)
-    until(lambda: sessions(ready) == 0, "the end of what init opened")
-    ids = [frazil.open(url, namespace=f"n{i}") for i in range(50)]
-    assert len([each() for each in ids]) == 50
-    until(lambda: sessions(ready) == 1, "the server to have 1")
-    for each in ids[:-1]:
-        each.close()
-    until(lambda: sessions(ready) == 1, "the server to have 1")
-    ids[-1].close()
-    until(lambda: sessions(ready) == 0, "the end of the connection")
-
-
-def test_a_first_id_of_another_namespace_costs_only_its_claim(ready):
-    with Proxy(ready.port) as wire:
-        url = ready.url("app").replace(str(ready.port), str(wire.port))
-        for name in ("a", "b"):
-            frazil.init(url, namespace=name, new=True)
-        with frazil.open(url, namespace="a") as one, frazil.open(url, namespace="b") as other:
-            one()
-            opened, turns = wire.opened, wire.turns
-            other()
-            assert wire.opened == opened
-            assert wire.turns - turns <= 4  # the claim, and a renewal of the first one
-
-
 def test_a_connection_that_is_lost_is_replaced_once(ready):
-    some = open_some(ready, 5)
+    some = open_some(ready.url("app"), 5)
     with pytest.raises(RegistryUnavailable), some[0].step():
         ready.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename='app'")
     for each in some:
@@ -176,26 +122,9 @@ def test_a_connection_that_is_lost_is_replaced_once(ready):
     until(lambda: sessions(ready) == 1, "the server to have 1")
 
 
-def test_generators_go_on_after_a_loss(ready):
-    with Proxy(ready.port) as wire:
-        url = ready.url("app").replace(str(ready.port), str(wire.port))
-        for i in range(5):
-            frazil.init(url, namespace=f"n{i}", new=True)
-        ids = [frazil.open(url, namespace=f"n{i}") for i in range(5)]
-        made = [(i, each()) for i, each in enumerate(ids)]
-        wire.cut()
-        time.sleep(0.2)  # their claims of 100 ms end
-        made += [(i, each()) for i, each in enumerate(ids)]
-        assert len(set(made)) == 10
-        until(lambda: wire.connections == 1, "one connection")
-        for each in ids:
-            each.close()
-        until(lambda: wire.connections == 0, "the end of the connection")
-
-
 @pytest.mark.parametrize("place", ["_results", "lock"])
 def test_a_transaction_that_was_left_open_is_of_no_other_verb(ready, monkeypatch, place):
-    broken, other = open_some(ready, 2)
+    broken, other = open_some(ready.url("app"), 2)
     with monkeypatch.context() as patch:
         if place == "lock":
             patch.setattr(broken, "reading_us", strike)
@@ -205,7 +134,7 @@ def test_a_transaction_that_was_left_open_is_of_no_other_verb(ready, monkeypatch
             mint(broken)
     with other.step() as (record, _):
         record.revision += 1
-        row = "SELECT count(*) FROM frazil.frazil_namespace WHERE name = 'n0'"
+        row = f"SELECT count(*) FROM frazil.frazil_namespace WHERE name = '{broken.namespace}'"
         assert ready.sql(f"{row} FOR UPDATE NOWAIT".replace("count(*)", "1")) == [(1,)]
     assert mint(other).seen.revision == 2
     assert mint(broken).seen.revision == 1
@@ -221,7 +150,7 @@ def test_a_connection_that_is_collected_before_its_link_ends_without_a_warning(r
 
 
 def test_verbs_of_two_threads_do_not_share_a_transaction(ready):
-    one, other = open_some(ready, 2)
+    one, other = open_some(ready.url("app"), 2)
     with one.step() as (record, _):
         record.revision += 1
         assert mint(other).seen.revision == 1

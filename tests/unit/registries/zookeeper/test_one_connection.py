@@ -2,14 +2,12 @@
 
 import gc
 import threading
-import time
 from weakref import ref
 
 import pytest
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
-import frazil
 from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
@@ -19,10 +17,9 @@ from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
+from tests.unit.registries.one_connection import ICICLE, OneConnection, mint, open_some
 
 pytestmark = pytest.mark.long  # ZooKeeper comes in no wheel
-
-ICICLE = frazil.scheme("icicle")
 
 
 @pytest.fixture(scope="module")
@@ -37,23 +34,18 @@ def wire(server):
         yield wire
 
 
-def url_of(wire):
+@pytest.fixture
+def url(wire):
     return f"zookeeper://127.0.0.1:{wire.port}"
 
 
 @pytest.fixture
-def some(wire, request):
+def some(url):
     """Registries of three namespaces."""
-    made = [connect(url_of(wire), f"{request.node.name}-{i}", ICICLE) for i in range(3)]
-    for each in made:
-        each.initialise(ask_of(LastSeen()), 0)
+    made = open_some(url, 3)
     yield made
     for each in made:
         each.close()
-
-
-def mint(registry, ticks=1):
-    return registry.mint(ask_of(LastSeen()), ticks)
 
 
 def session_of(registry):
@@ -66,47 +58,18 @@ def drivers_threads():
     return [each.name for each in threading.enumerate() if any(w in each.name for w in words)]
 
 
-def new_names(wire, count, request):
-    """Namespaces that were set up; the sessions for that have ended."""
-    names = [f"{request.node.name}-{i}" for i in range(count)]
-    for name in names:
-        frazil.init(url_of(wire), namespace=name, new=True)
-    until(lambda: wire.connections == 0, "the end of what init opened")
-    return names
+class TestOneConnection(OneConnection):
+    """See the kit."""
 
 
-def test_generators_of_many_namespaces_have_one(wire, request):
-    names, before = new_names(wire, 30, request), wire.opened
-    ids = [frazil.open(url_of(wire), namespace=name) for name in names]
-    assert len([each() for each in ids]) == 30
-    assert (wire.connections, wire.opened) == (1, before + 1)
-    assert len(drivers_threads()) == 3
-    for each in ids[:-1]:
-        each.close()
-    assert wire.connections == 1
-    ids[-1].close()
-    until(lambda: wire.connections == 0, "the end of the session")
-    until(lambda: not drivers_threads(), "the end of the driver's threads")
-
-
-def test_a_first_id_of_another_namespace_costs_only_its_claim(wire, request):
-    one, other = (frazil.open(url_of(wire), namespace=name) for name in new_names(wire, 2, request))
-    with one, other:
-        one()
-        opened, turns = wire.opened, wire.turns
-        other()
-        assert wire.opened == opened
-        assert wire.turns - turns <= 4  # the claim, and a renewal of the first one
-
-
-def test_registries_that_were_not_closed_leave_no_session(wire, request):
-    made = [connect(url_of(wire), f"{request.node.name}-{i}", ICICLE) for i in range(2)]
-    for each in made:
-        each.initialise(ask_of(LastSeen()), 0)
+def test_registries_that_were_not_closed_leave_no_session(wire, url):
+    made = open_some(url, 2)
     with made[0]._links.taken() as link:
         client = ref(link._client)
-    del made, each, link
+    assert len(drivers_threads()) == 3
+    del made, link
     until(lambda: wire.connections == 0, "the end of the session")
+    until(lambda: not drivers_threads(), "the end of the driver's threads")
     gc.collect()
     assert client() is None
 
@@ -133,19 +96,6 @@ def test_a_session_that_ends_during_a_verb_is_replaced(some, wire):
     assert [mint(each).seen.revision for each in some] == [2, 1, 1]
 
 
-def test_generators_go_on_after_a_loss(wire, request):
-    names = new_names(wire, 5, request)
-    ids = [frazil.open(url_of(wire), namespace=name) for name in names]
-    made = [(i, each()) for i, each in enumerate(ids)]
-    wire.cut()
-    time.sleep(0.2)  # their claims of 100 ms end
-    made += [(i, each()) for i, each in enumerate(ids)]
-    assert len(set(made)) == 10
-    for each in ids:
-        each.close()
-    until(lambda: wire.connections == 0, "the end of the session")
-
-
 def test_a_tree_that_was_created_again_is_another_one(server):
     """Also for a session that was there before, and a namespace that it has not used."""
     one, other = (connect(server.url("/again"), name, ICICLE) for name in ("a", "b"))
@@ -170,19 +120,6 @@ def test_the_size_of_a_node_is_not_told_of_another_one(some, wire):
     with wire.refusing(), pytest.raises(RegistryUnavailable) as caught:
         mint(some[1])
     assert "bytes" not in str(caught.value)
-
-
-def test_a_child_has_a_session_of_its_own(some):
-    session = session_of(some[0])
-
-    def good():
-        same = [mint(each).seen.revision == 1 for each in some]
-        sessions = {session_of(each) for each in some}
-        return all(same) and len(sessions) == 1 and session not in sessions
-
-    assert child(good) == 0
-    assert [mint(each).seen.revision for each in some] == [2, 2, 2]
-    assert session_of(some[0]) == session
 
 
 def test_a_child_inside_its_parents_step_cannot_write(some, wire):

@@ -13,11 +13,7 @@ import pytest
 
 import frazil
 from frazil import aio
-from frazil.errors import (
-    Closed,
-    ConfigError,
-    RegistryUnavailable,
-)
+from frazil.errors import Closed, ConfigError, RegistryUnavailable
 from frazil.service.tokens import hash_of
 from tests.needs import needs
 from tests.tools.proxy import Faults, Proxy

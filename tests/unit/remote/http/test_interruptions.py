@@ -63,10 +63,7 @@ def url(service):
 
 @pytest.fixture
 def silent(service):
-    with (
-        Proxy(int(service.url.rpartition(":")[2])) as wire,
-        wire.losing_replies(silently=True),
-    ):
+    with Proxy(int(service.url.rpartition(":")[2])) as wire, wire.losing_replies(silently=True):
         yield f"http://127.0.0.1:{wire.port}/a"
 
 

@@ -8,13 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import frazil
-from frazil.errors import (
-    ConfigError,
-    FrazilError,
-    PoolExhausted,
-    RegistryUnavailable,
-    Stopped,
-)
+from frazil.errors import ConfigError, FrazilError, PoolExhausted, RegistryUnavailable, Stopped
 from tests.needs import needs
 
 needs("httpx", "the client of a service")

@@ -2,12 +2,7 @@
 
 import pytest
 
-from frazil.errors import (
-    ClockError,
-    ConfigError,
-    PoolExhausted,
-    RegistryUnavailable,
-)
+from frazil.errors import ClockError, ConfigError, PoolExhausted, RegistryUnavailable
 from frazil.remote.icicle.pool import ATTEMPTS, Asking, Pool
 from frazil.remote.icicle.server import Issued
 

@@ -75,8 +75,7 @@ def test_a_line_without_a_version(service):
 
 
 @pytest.mark.parametrize(
-    ("host", "status"),
-    [(b"localhost", 200), (b"127.0.0.1:80", 200), (b"evil.example", 421)],
+    ("host", "status"), [(b"localhost", 200), (b"127.0.0.1:80", 200), (b"evil.example", 421)]
 )
 def test_the_target_has_the_host(service, host, status):
     """RFC 9112, 3.2.2: the header is ignored then."""

@@ -1,0 +1,96 @@
+"""What holds for every store of which all registries of a process share one connection.
+
+The module of a store has the fixtures: ``wire``, a proxy to the server, and ``url``, through it.
+"""
+
+import secrets
+import time
+
+import pytest
+
+import frazil
+from frazil.claims.claim import LastSeen
+from frazil.generator.verb_requests import ask_of
+from frazil.registries import connect
+from tests.tools.forks import child
+from tests.tools.waiting import until
+
+__all__ = ["ICICLE", "OneConnection", "mint", "open_some"]
+
+ICICLE = frazil.scheme("icicle")
+
+
+def open_some(url, count):
+    """Registries of namespaces that are set up."""
+    made = [connect(url, f"{secrets.token_hex(4)}-{i}", ICICLE) for i in range(count)]
+    for each in made:
+        each.initialise(ask_of(LastSeen()), 0)
+    return made
+
+
+def mint(registry, ticks=1):
+    return registry.mint(ask_of(LastSeen()), ticks)
+
+
+class OneConnection:
+    @pytest.fixture
+    def generators(self, url, wire):
+        """``generators(count)``: of as many namespaces; what set them up is closed."""
+
+        def opened(count):
+            names = [secrets.token_hex(4) for _ in range(count)]
+            for name in names:
+                frazil.init(url, namespace=name, new=True)
+            until(lambda: wire.connections == 0, "the end of what init opened")
+            return [frazil.open(url, namespace=name) for name in names]
+
+        return opened
+
+    def test_generators_of_many_namespaces_have_one(self, generators, wire):
+        ids, before = generators(20), wire.opened
+        assert len([each() for each in ids]) == 20
+        assert (wire.connections, wire.opened) == (1, before + 1)
+        for each in ids[:-1]:
+            each.close()
+        assert wire.connections == 1
+        ids[-1].close()
+        until(lambda: wire.connections == 0, "the end of the connection")
+
+    def test_a_first_id_of_another_namespace_costs_only_its_claim(self, generators, wire):
+        one, other = generators(2)
+        with one, other:
+            one()
+            opened, turns = wire.opened, wire.turns
+            other()
+            assert wire.opened == opened
+            assert wire.turns - turns <= 4  # etcd's three, and a renewal of the first one
+
+    def test_generators_go_on_after_a_loss(self, generators, wire):
+        ids = generators(5)
+        made = [(i, each()) for i, each in enumerate(ids)]
+        wire.cut()
+        time.sleep(0.2)  # their claims of 100 ms end
+        made += [(i, each()) for i, each in enumerate(ids)]
+        assert len(set(made)) == 10
+        until(lambda: wire.connections == 1, "one connection")
+        for each in ids:
+            each.close()
+        until(lambda: wire.connections == 0, "the end of the connection")
+
+    def test_a_child_has_a_connection_of_its_own(self, url, wire):
+        """It closes that one, and its parent continues with the old one."""
+        some = open_some(url, 2)
+        opened = wire.opened
+
+        def mints():
+            found = [mint(each).seen.revision for each in some]
+            for each in some:
+                each.close()
+            return found == [1, 1]
+
+        assert child(mints) == 0
+        assert wire.opened == opened + 1
+        assert [mint(each).seen.revision for each in some] == [2, 2]
+        assert wire.opened == opened + 1
+        for each in some:
+            each.close()
