@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.needs import needs
-from tests.servers.postgres import free_port
+from tests.servers.database import free_port
 
 __all__ = ["Etcd", "Member", "etcd", "program"]
 

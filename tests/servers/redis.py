@@ -26,6 +26,7 @@ import redis
 from frazil_torture.clock import sweep
 from tests.needs import needs
 from tests.servers.clock import SteppedClock
+from tests.servers.database import free_port
 from tests.tools import waiting
 
 __all__ = ["FLAVOURS", "Cluster", "Server", "free_port", "program", "three", "until"]
@@ -48,14 +49,6 @@ def program(flavour: str) -> str:
                 return str(path)
     needs(name, f"registries on a real {flavour.capitalize()}")
     raise AssertionError(f"{name} was found by needs() and not here")
-
-
-def free_port() -> int:
-    """A port that is free now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 def until(ready: Callable[[], Any], what: str, *, patience_s: float = _PATIENCE_S) -> Any:

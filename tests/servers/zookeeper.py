@@ -16,7 +16,7 @@ from pathlib import Path
 from kazoo.client import KazooClient
 
 from tests.needs import needs
-from tests.servers.postgres import free_port
+from tests.servers.database import free_port
 from tests.tools.waiting import until
 
 __all__ = ["ZooKeeper", "zookeeper"]

@@ -17,7 +17,7 @@ import pytest
 
 import frazil
 from tests.needs import needs
-from tests.servers.postgres import free_port
+from tests.servers.database import free_port
 from tests.servers.redis import Server as Store
 from tests.tools.waiting import until
 

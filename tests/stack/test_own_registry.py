@@ -15,7 +15,7 @@ from frazil.inputs import kinds
 from frazil.registries import connect
 from tests.conformance.adapters import NO_SERVER, HostClock, applied
 from tests.house.docblocks import blocks
-from tests.servers.postgres import free_port
+from tests.servers.database import free_port
 from tests.tools.waiting import until
 
 ROOT = Path(__file__).parents[2]

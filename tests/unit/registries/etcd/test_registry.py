@@ -23,7 +23,7 @@ from frazil.system import clock
 from frazil.system.clock import boot_ns
 from tests.needs import needs
 from tests.servers import etcd as servers
-from tests.servers.postgres import free_port
+from tests.servers.database import free_port
 
 ICICLE = frazil.scheme("icicle")
 

@@ -20,8 +20,8 @@ from frazil.registries.mysql import registry as mysql
 from frazil.registries.mysql.registry import statements
 from tests.needs import needs
 from tests.servers.certificates import make_certificates
+from tests.servers.database import free_port
 from tests.servers.mariadb import mariadb
-from tests.servers.postgres import free_port
 from tests.tools.trickle import Trickle
 from tests.tools.waiting import granted
 

@@ -12,7 +12,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.zookeeper.link import State
 from frazil.registries.zookeeper.registry import _incarnation
-from tests.servers.postgres import free_port
+from tests.servers.database import free_port
 from tests.servers.zookeeper import zookeeper
 from tests.tools.waiting import until
 
