@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, Lost, Wait
+from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect, memory
@@ -28,23 +28,6 @@ def registry(request, tmp_path):
         "static without a file": f"static:{os.getpid() % 1024}?state=none",
     }[request.param]
     return connect(url, request.node.name, ICICLE)
-
-
-def test_a_claim_from_beginning_to_end(registry):
-    registry.initialise(ask_of(LastSeen()), 0)
-    claim = registry.grant(ask_of(LastSeen()), 100)
-    assert isinstance(claim, Claim)
-    assert claim.slot in registry.terms.slots
-    assert claim.until - claim.start == 100
-    longer = registry.renew(ask_of(claim.seen, claim), claim.until + 100)
-    assert longer.until == claim.until + 100
-    (holding,) = registry.holdings()
-    assert holding.held
-    assert holding.holder.endswith(f":{os.getpid()}")
-    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), LastSeen)
-    (holding,) = registry.holdings()
-    assert not holding.held
-    assert isinstance(registry.renew(ask_of(longer.seen, longer), longer.until), Lost)
 
 
 def test_a_first_use_is_answered_with_a_wait_and_remembered(registry, lost):
@@ -69,22 +52,6 @@ def test_a_number_without_a_file_had_other_processes():
     registry = connect("static:3?state=none", "x", ICICLE)
     assert isinstance(registry.grant(ask_of(LastSeen()), 100), Wait)
     registry.close()
-
-
-def test_initialise_once(registry):
-    registry.initialise(ask_of(LastSeen()), 0)
-    with pytest.raises(ConfigError, match="already"):
-        registry.initialise(ask_of(LastSeen()), 0)
-
-
-def test_a_verb_that_raises_changes_nothing(registry):
-    registry.initialise(ask_of(LastSeen()), 0)
-    before = registry.grant(ask_of(LastSeen()), 10)
-    other = connect(registry.url, registry.namespace, frazil.scheme("snowflake"))
-    with pytest.raises(ConfigError, match="A namespace has one scheme"):
-        other.grant(ask_of(LastSeen()), 10)
-    after = registry.mint(ask_of(LastSeen()), 1)
-    assert after.seen.revision == before.seen.revision + 1
 
 
 class TestSqlite:
@@ -137,17 +104,6 @@ class TestSqlite:
         db.execute("ROLLBACK")
         db.close()
         registry.grant(ask_of(LastSeen()), 10)
-
-    def test_a_deleted_file_is_a_loss(self, tmp_path):
-        path = tmp_path / "claims.db"
-        registry = connect(f"sqlite://{path}", "x", ICICLE)
-        registry.initialise(ask_of(LastSeen()), 0)
-        claim = registry.grant(ask_of(LastSeen()), 1000)
-        path.unlink()
-        reply = registry.grant(ask_of(claim.seen), 1000)
-        assert isinstance(reply, Wait)
-        reply = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
-        assert isinstance(reply, Lost)
 
     def test_a_replacement_between_open_and_commit_is_seen(self, tmp_path, monkeypatch):
         path = tmp_path / "claims.db"

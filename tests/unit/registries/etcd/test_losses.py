@@ -1,20 +1,16 @@
 """What the etcd registry makes of a cluster put back to a snapshot, and of a key put back."""
 
 import secrets
-from types import SimpleNamespace
 
 import pytest
 
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
-from frazil.errors import ClockError, ConfigError, RegistryUnavailable
+from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
-from frazil.registries.etcd import registry as etcd
-from frazil.system import clock
 from tests.servers import etcd as servers
 from tests.tools.proxy import Proxy
-from tests.tools.waiting import granted
 
 ICICLE = frazil.scheme("icicle")
 TICKETS = frazil.scheme("tickets")
@@ -94,16 +90,6 @@ def test_a_restart_is_not_a_loss(name):
             assert isinstance(claim, Claim)
 
 
-def test_a_key_put_back_by_hand(cluster, name):
-    registry = new(cluster, name)
-    state = registry._read()
-    claim = registry.grant(ask_of(LastSeen()), 100)
-    value = etcd.b64encode(state.value).decode()
-    cluster.members[0].ask("kv/put", {"key": registry._key, "value": value})
-    reply = connect(cluster.url, name, ICICLE).grant(ask_of(LastSeen()), 100)
-    assert isinstance(reply, Wait) or reply.start >= claim.until
-
-
 def restored(cluster, place, *registries):
     """Put the cluster back to before the last values that the registries gave."""
     for registry in registries:
@@ -117,17 +103,6 @@ def restored(cluster, place, *registries):
 def refused(registry):
     with pytest.raises(ConfigError, match=r"was replaced.*--forward"):
         mint(registry, 5)
-
-
-def test_a_restored_counter_is_refused_in_every_call(own_cluster, tmp_path, name):
-    before = new(own_cluster, name, TICKETS, 1)
-    (last,) = restored(own_cluster, tmp_path, before)
-    first, second = (connect(own_cluster.url, name, TICKETS) for _ in range(2))
-    for registry in (first, first, second, before, first, before):
-        refused(registry)
-    first.initialise(ask_of(LastSeen()), last.until)
-    given = [mint(registry, 5) for registry in (second, first, before)]
-    assert [claim.start for claim in given] == [last.until + 5 * n for n in range(3)]
 
 
 def test_a_later_process_learns_of_a_loss_that_others_saw(own_cluster, tmp_path, name):
@@ -167,25 +142,3 @@ def test_a_reply_that_is_lost_does_not_use_up_the_notice(own_cluster, tmp_path, 
             mint(registry)
         refused(registry)
         refused(registry)
-
-
-def test_a_wrong_clock_does_not_use_up_the_notice(own_cluster, tmp_path, name, monkeypatch):
-    ahead_us = [0]
-    stepped = SimpleNamespace(
-        wall_us=lambda: clock.wall_us() + ahead_us[0], moment_text=clock.moment_text
-    )
-    monkeypatch.setattr(etcd, "clock", stepped)
-    holder = new(own_cluster, name)
-    mint(holder)
-    own_cluster.save(tmp_path / "snapshot")
-    claim = holder.grant(ask_of(LastSeen()), 4000)
-    own_cluster.restore(tmp_path / "snapshot")
-    newcomer = connect(own_cluster.url, name, ICICLE)
-    for ahead_us[0] in (3_600_000_000, -3_600_000_000, 3_600_000_000):
-        with pytest.raises(ClockError, match="etcd's clock"):
-            newcomer.grant(ask_of(LastSeen()), 1)
-    ahead_us[0] = 0
-    safe = newcomer.terms.tick_at(clock.wall_us()) + newcomer.terms.horizon_ticks
-    reply = granted(newcomer, 1)
-    assert reply.start >= max(safe, claim.until)
-    assert isinstance(holder.renew(ask_of(claim.seen, claim), claim.until + 1), Lost)

@@ -146,19 +146,6 @@ class TestRequests:
         with pytest.raises(ConfigError, match="written by another program"):
             mint(registry)
 
-    def test_concurrent_members_get_disjoint_ticks(self, cluster, name):
-        new(cluster, name)
-
-        def work(_):
-            registry = connect(cluster.url, name, ICICLE)
-            return [mint(registry, 3) for _ in range(15)]
-
-        with ThreadPoolExecutor(8) as pool:
-            claims = [claim for some in pool.map(work, range(8)) for claim in some]
-        cells = {(c.slot, tick) for c in claims for tick in range(c.start, c.until)}
-        assert len(cells) == sum(c.until - c.start for c in claims)
-        assert max(c.seen.revision for c in claims) == len(claims)
-
     def test_an_abandoned_ticket_is_skipped(self, cluster, name):
         registry, other = new(cluster, name), connect(cluster.url, name, ICICLE)
         for _ in range(3):

@@ -192,20 +192,6 @@ class TestLosses:
             record.revision += 1
             assert record.incarnation == incarnation  # noticed once
 
-    def test_a_counter_put_back_is_refused_until_it_is_moved_on(self, ready):
-        before = new(ready, TICKETS, 1)
-        mint(before, 5)
-        ready.sql("DROP TABLE IF EXISTS kept")
-        ready.sql("CREATE TABLE kept AS SELECT * FROM frazil_namespace")
-        last = mint(before, 5000)
-        ready.sql("REPLACE INTO frazil_namespace SELECT * FROM kept")
-        newcomer = open_(ready, scheme=TICKETS)
-        for registry in (newcomer, newcomer, before, newcomer):
-            with pytest.raises(ConfigError, match=r"was replaced.*--forward"):
-                mint(registry, 5)
-        newcomer.initialise(ask_of(LastSeen()), last.until)
-        assert [mint(r, 5).start for r in (before, newcomer)] == [last.until, last.until + 5]
-
     def test_names_differ_by_spaces_and_case(self, ready):
         for name in ("a", "a ", "A", "ä"):
             open_(ready, namespace=name).initialise(ask_of(LastSeen()), 0)

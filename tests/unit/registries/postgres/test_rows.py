@@ -78,20 +78,6 @@ def refused(registry):
         mint(registry, 5)
 
 
-def test_a_counter_put_back_is_refused_until_it_is_moved_on(server, name):
-    before = new(server, name, TICKETS, 1)
-    mint(before, 5)
-    rows = dump(server)
-    last = mint(before, 5000)
-    put_back(server, rows)
-    newcomer = connect(server.url(), name, TICKETS)
-    for registry in (newcomer, newcomer, before, newcomer):
-        assert registry.look() is not None
-        refused(registry)
-    newcomer.initialise(ask_of(LastSeen()), last.until)
-    assert [mint(r, 5).start for r in (before, newcomer)] == [last.until, last.until + 5]
-
-
 @pytest.mark.parametrize(
     "change",
     [

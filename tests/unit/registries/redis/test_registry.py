@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest, Wait
+from frazil.claims.claim import Claim, LastSeen, VerbRequest, Wait
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.redis_link.access import Script
@@ -45,20 +45,6 @@ def test_a_damaged_record_is_reported_at_once(registry, server, field, value):
 
 
 class TestVerbs:
-    def test_a_claim_from_beginning_to_end(self, registry):
-        claim = grant(registry, 100)
-        assert isinstance(claim, Claim)
-        assert claim.until - claim.start == 100
-        longer = registry.renew(ask_of(claim.seen, claim), claim.until + 100)
-        assert (longer.start, longer.until) == (claim.start, claim.until + 100)
-        (holding,) = registry.holdings()
-        assert holding.held
-        assert holding.holder.endswith(f":{os.getpid()}")
-        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), LastSeen)
-        (holding,) = registry.holdings()
-        assert (holding.held, holding.until) == (False, claim.start + 1)
-        assert isinstance(registry.renew(ask_of(longer.seen, longer), longer.until), Lost)
-
     def test_a_grant_is_one_round_trip(self, registry, server):
         grant(registry)
         server.do("CONFIG", "RESETSTAT")
@@ -89,10 +75,6 @@ class TestVerbs:
         assert grant(registry).until == 1 << 62
         with pytest.raises(LayoutExhausted):
             grant(registry)
-
-    def test_a_counter_that_is_missing(self, server):
-        with pytest.raises(ConfigError, match="frazil init URL --start N"):
-            grant(connect(server.url, "no counter", TICKETS))
 
     def test_the_script_is_sent_when_it_is_forgotten(self, registry, server):
         before = grant(registry)
@@ -294,14 +276,6 @@ class TestErrors:
         server.do("SET", "frazil:{errors}", "mine")
         assert "choose another namespace" in str(self.refusal(server.url, ConfigError))
         server.do("DEL", "frazil:{errors}")
-
-    def test_other_members(self, registry):
-        other = connect(registry.url, registry.namespace, frazil.scheme("snowflake"))
-        before = registry.mint(ask_of(NOTHING), 1)
-        with pytest.raises(ConfigError, match="A namespace has one scheme"):
-            grant(other)
-        after = registry.mint(ask_of(NOTHING), 1)
-        assert after.seen.revision == before.seen.revision + 1
 
     def test_a_record_of_a_newer_frazil(self, registry, server):
         newer = server.client().eval("return cmsgpack.pack({2, '0'})", 0)
