@@ -150,7 +150,7 @@ class LayoutExhausted(Stopped):
 class ClockError(Stopped):
     """A clock reading is implausible: no second clock confirms it, or it is before the epoch.
 
-    reading_us, witness_us: both clocks, in µs since 1970.
+    reading_us, witness_us: the store's clock and this host's, in µs since 1970.
     """
 
     page = _ALARMS + "clock.md"

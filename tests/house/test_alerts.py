@@ -46,7 +46,12 @@ FAULTS = {
             3: {"FrazilStoreAway", "FrazilIdsRunOut", "FrazilCallsFail"},
             5: {"FrazilCallsFail"},  # its cause, not a missing node number
             8: set(),
+            14: set(),
         },
+    ),
+    "the store is away, and short faults follow": (
+        AWAY | {"renew_failures_total": "0x8 1+10x7 71+1x44"},
+        {5: {"FrazilCallsFail"}, 8: {"FrazilStoreErrors"}, 14: {"FrazilStoreErrors"}},
     ),
     "the store is away, and a long claim lasts": (
         {"registry_trouble_seconds": "0x7 5+15x40", "claim_left_seconds": "600x7 595-15x40"},
@@ -61,6 +66,14 @@ FAULTS = {
     "the host's clock is behind": (
         {"clock_offset_seconds": "-60x60"},
         {1: set(), 4: {"FrazilClockOffset"}},
+    ),
+    "the store's clock is an hour ahead": (
+        {
+            "failures_total": "0+10x60",
+            "claim_left_seconds": "0x60",
+            "clock_offset_seconds": "-3600x60",
+        },
+        {4: {"FrazilNoClaim", "FrazilClockOffset"}},
     ),
     "the layout ends in a year": (
         {"exhaustion_seconds": f"{YEAR_S}x60"},

@@ -36,12 +36,14 @@ def ignored(_event: str, **_facts: Any) -> None:
 class StoreJournal:
     """Tells the events of one generator and its store, at ``url``.
 
-    ``last_error`` of the store, as text, at ``last_error_us``; "" if there was none.
+    ``last_error`` of the store, as text, at ``last_error_us``; "" if there was none. apart_us: how
+    far this host's clock is ahead of the store's, if that is why no claim is granted; else None.
     """
 
     def __init__(self, url: str, namespace: str) -> None:
         self.last_error = ""
         self.last_error_us = 0
+        self.apart_us: int | None = None
         self._url = url
         self._namespace = namespace
         self._here = f"namespace {namespace!r} at {url}"
@@ -62,6 +64,8 @@ class StoreJournal:
     def refused(self, error: FrazilError) -> None:
         """The store refuses a verb. Told once until the next grant, whatever times it names."""
         self._note(error)
+        if "witness_us" in error.facts:
+            self.apart_us = error.facts["witness_us"] - error.facts["reading_us"]
         reason = self.last_error.translate(_NO_DIGITS)
         if self._refused == reason:
             return
@@ -144,6 +148,7 @@ class Journal(StoreJournal):
 
         new: nothing was ever granted.
         """
+        self.apart_us = None
         if self._awaits:
             return
         self._awaits = True
@@ -170,6 +175,7 @@ class Journal(StoreJournal):
         self, level: int, event: str, claim: Claim, end: int | None = None, **facts: Any
     ) -> None:
         """Tell what happened to a claim, with its region up to ``end``, if not up to its own."""
+        self.apart_us = None
         end = claim.until if end is None else end
         node = claim.slot % self._terms.nodes
         first, last = self._place(claim.start), self._place(end)

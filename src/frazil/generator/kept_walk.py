@@ -33,6 +33,7 @@ from frazil.generator.complaints import closed, outlook
 from frazil.generator.keeper_thread import Keeper
 from frazil.generator.request import Duration, Request, patience_us, refuse_full
 from frazil.generator.status import MARGIN_MOST_S, Status, freed, open_generators
+from frazil.inputs.duration import span_text
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
@@ -289,7 +290,14 @@ class KeptWalk(_Base):
             about = {"seconds_left": left * passed_s / made if made > 0 else None}
         elif terms.timed:
             about = {"seconds_left": 0.0, "lead_s": 0.0, "blocked": policy.told_to_wait}
-        if about.get("blocked"):
+        apart_us = journal.apart_us
+        if apart_us is not None:
+            about["clock_offset_s"] = apart_us / 1e6
+        if apart_us is not None and not about["seconds_left"]:
+            which = "ahead of" if apart_us < 0 else "behind"
+            why = f"the store's clock is {span_text(abs(apart_us))} {which} this host's"
+            about |= {"blocked": True, "why_blocked": why}
+        elif about.get("blocked"):
             about["why_blocked"] = outlook(policy.state())
         chosen = scheme.layout.epoch_us is not None
         ends_us = scheme.layout.exhausted_us if terms.timed and chosen else None

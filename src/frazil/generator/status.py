@@ -40,7 +40,7 @@ class Status:
     timestamps are ahead of the store's clock. clock_offset_s: how far this host's clock is ahead of
     the store's, to half a tick. exhausted_in_s: until the time field is full. store_away_s: since
     when the store does not answer; 0 if it does. store_errors: requests that it did not answer.
-    blocked: calls wait, and the store lets no ID be made now; why_blocked: the reason. issued: IDs
+    blocked: calls wait or fail, and no ID can be made now; why_blocked: the reason. issued: IDs
     made; the interpreted core leaves out one that a thread draws while another ends its tick.
     waits: how often a call waited for the store. failures: calls that ended without an ID. Neither
     counts ``ready``.

@@ -28,6 +28,7 @@ from typing import TypeVar
 from frazil.aio import AwaitedGenerator
 from frazil.claims.record import layout_mismatch
 from frazil.errors import (
+    ClockError,
     Closed,
     ConfigError,
     FrazilError,
@@ -257,6 +258,8 @@ class ServedNamespace:
     @property
     def page(self) -> str:
         """The page that says what to do about the present fault."""
+        if self._walk.keeper.journal.apart_us is not None:
+            return ClockError.page
         fault = self._walk.keeper.policy.trouble or self._fault or self._look_error
         return PoolExhausted.page if fault is None else fault.page
 

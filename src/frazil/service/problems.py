@@ -71,7 +71,7 @@ _CAUSES: tuple[tuple[type[FrazilError], tuple[str, str]], ...] = (
     (Closed, ("try-later", "the service is stopping; use another instance")),
     (Misuse, ("misconfigured", "the reason is in the log of the service")),
     (LayoutExhausted, ("stopped", "the layout has no IDs left")),
-    (ClockError, ("stopped", "a clock is wrong; see the log of the service")),
+    (ClockError, ("try-later", "a clock is wrong; IDs continue when it is corrected; see the log")),
     (FrazilError, ("internal", "report it with the traceback from the log")),
 )
 

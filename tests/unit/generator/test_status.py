@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import frazil
-from frazil.errors import Closed, RegistryUnavailable
+from frazil.errors import ClockError, Closed, PoolExhausted, RegistryUnavailable
 from frazil.generator.status import Status
 from frazil.remote.icicle.script import icicle_script
 from tests.servers.redis import Server
@@ -74,6 +74,25 @@ def test_a_counter_has_seconds_at_its_pace(url):
         status = ids.status()
         assert status.seconds_left > 1.0  # 100 in 0.2 s, and 900 are left
         assert (status.node, status.claimed_until, status.exhausted_in_s) == (None, None, None)
+
+
+def test_a_clock_that_is_refused():
+    """The offset is that of the refused reading, before the claim ends and after it."""
+    with Server(faked=True) as server:
+        frazil.init(server.url, new=True)
+        with frazil.open(server.url) as ids:
+            ids()
+            server.step_clock(3600)
+            with pytest.raises(ClockError):
+                ids.take(10_000_000)
+            refused = ids.status()
+            assert abs(refused.clock_offset_s + 3600) < 5
+            why = "no ID can be made now: the store's clock is 3600.0 s ahead of this host's"
+            assert refused.why_unready() == why
+            server.step_clock(0)
+            ids()
+            assert abs(ids.status().clock_offset_s) < 5
+            assert ids.status().why_unready() == ""
 
 
 def test_a_store_that_is_stopped(own):

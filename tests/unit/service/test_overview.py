@@ -148,6 +148,17 @@ def test_a_clock_that_is_wrong(start):
         assert alarm["why"] == "this host's clock is 30 s behind the store's"
         assert alarm["page"] == f"{PAGES}alarms/clock.md"
         assert first(service)["workers"][0]["clock_offset_s"] == pytest.approx(-30, abs=1)
+        redis.step_clock(3600)  # refused: claims end, and no caller has to ask
+        (alarm,) = level_of(service, "red", patience_s=30)["alarms"]
+        assert "the store's clock is" in alarm["why"]
+        assert alarm["page"] == f"{PAGES}alarms/clock.md"
+        assert first(service)["workers"][0]["clock_offset_s"] == pytest.approx(-3600, abs=5)
+        refused = service.client.get("/v1/a/id")
+        assert refused.json()["title"] == "No ID is available now"
+        assert "a clock is wrong; IDs continue when it is corrected" in refused.json()["detail"]
+        assert refused.headers["retry-after"] == "1"
+        redis.step_clock(30)  # and none when it is right again
+        level_of(service, "amber", patience_s=30)
 
 
 TOKENS = """

@@ -144,8 +144,8 @@ class EtcdRegistry(RecordRegistry):
             raise ClockError(
                 f"this host's clock shows {clock.moment_text(wall_us)} and etcd's clock "
                 f"{clock.moment_text(date_us)}; correct the wrong one and try again",
-                reading_us=wall_us,
-                witness_us=date_us,
+                reading_us=date_us,
+                witness_us=wall_us,
             )
         self._told = reading_us, now_ns
         self.read_ns = now_ns
