@@ -289,11 +289,12 @@ class KeptWalk(_Base):
             )
             about = {"seconds_left": left * passed_s / made if made > 0 else None}
         elif terms.timed:
-            about = {"seconds_left": 0.0, "lead_s": 0.0, "blocked": policy.told_to_wait}
+            waits = policy.told_to_wait and trouble is None
+            about = {"seconds_left": 0.0, "lead_s": 0.0, "blocked": waits}
         apart_us = journal.apart_us
         if apart_us is not None:
             about["clock_offset_s"] = apart_us / 1e6
-        if apart_us is not None and not about["seconds_left"]:
+        if apart_us is not None and trouble is None and not about["seconds_left"]:
             which = "ahead of" if apart_us < 0 else "behind"
             why = f"the store's clock is {span_text(abs(apart_us))} {which} this host's"
             about |= {"blocked": True, "why_blocked": why}

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import frazil
-from frazil.errors import ClockError, Closed, PoolExhausted, RegistryUnavailable
+from frazil.errors import ClockError, Closed, RegistryUnavailable
 from frazil.generator.status import Status
 from frazil.remote.icicle.script import icicle_script
-from tests.servers.redis import Server
+from tests.servers.redis import Server, until
 from tests.tools.forks import child
 from tests.tools.waiting import refusal, until
 
@@ -140,6 +140,18 @@ def test_no_free_node_number(request):
             refusal(third)
             assert third.status().blocked
             assert "all 2 node numbers are in use" in third.status().why_unready()
+
+
+def test_what_a_store_said_is_no_reason_once_it_is_away():
+    with Server() as server:
+        url = f"{server.url}?horizon=10s&timeout=200ms"
+        with frazil.open(url, timeout="50ms") as ids:
+            why = lambda: ids.status().why_unready()  # noqa: E731
+            with pytest.raises((PoolExhausted, RegistryUnavailable)):
+                ids()
+            assert until(lambda: "nothing was ever granted" in why(), "the store's answer")
+            server.kill()
+            assert until(lambda: "the store does not answer" in why(), "the outage")
 
 
 def test_a_child_has_no_claim_of_its_parent(tmp_path):

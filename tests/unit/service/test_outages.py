@@ -52,7 +52,9 @@ def test_calls_fail_at_once_in_an_outage_and_go_on_after_it(tmp_path, store):
                 assert int(reply.headers["retry-after"]) >= 1
             # Each alone would wait for the namespace's timeout of ten seconds.
             assert time.monotonic() - began_s < 60
-            assert not ready(service)
+            red = service.client.get("/readyz")
+            assert red.status_code == 503
+            assert "0.0 s of IDs are left" in red.json()["namespaces"]["a"]
         assert until(lambda: service.client.get("/v1/a/id").status_code == 200, "an ID")
         ids.append(service.client.get("/v1/a/id").json()["id"])
         assert len(set(ids)) == 2
