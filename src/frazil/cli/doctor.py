@@ -23,6 +23,8 @@ from frazil.system.clock import wall_us
 
 __all__ = ["command"]
 
+_NOT_TRIED = Finding("a claim", "note", "not tried", "--try takes, renews and releases one")
+
 
 @click.command
 @registry_argument
@@ -35,9 +37,9 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
     failover or a wrong clock. Without --try it changes nothing. Without URL, the registry is
     FRAZIL_URL or that of this host.
 
-    ✓ means that no action is needed, and ! names a wait, or a limit that every store of this kind
-    has. ✗ means that you must act: an ID could repeat, or no ID can be issued. Then the exit code
-    is 1.
+    ✓ means that no action is needed, and ! names a wait, a limit that every store of this kind
+    has, or what was not tried. ✗ means that you must act: an ID could repeat, or no ID can be
+    issued. Then the exit code is 1.
 
     \b
       frazil doctor redis://localhost
@@ -57,14 +59,14 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
     store_report = registry.examine()
     facts = [round_trip(registry.look)]
     if store_report.ahead_us is not None:
-        facts.append(clock_offset(store_report.ahead_us, store_report.within_us))
+        ahead_us, within_us = store_report.ahead_us, store_report.within_us
+        facts.append(clock_offset(ahead_us, within_us, timed=registry.terms.timed))
     if found is not None and registry.terms.timed:
-        ahead_us = found.now_us - wall_us() - (store_report.ahead_us or 0)
-        facts.append(record_clock(ahead_us, registry.terms))
+        record_us = found.now_us - wall_us() - (store_report.ahead_us or 0)
+        facts.append(record_clock(record_us, registry.terms))
     facts += store_report.facts
     facts.append(_namespace(found, registry, request, has_table=store_report.has_table))
-    if trying:
-        facts.append(_try_claim(registry))
+    facts.append(_try_claim(registry) if trying else _NOT_TRIED)
     title = f"{registry.url.removesuffix(':')}: {store_report.server}"
     report = Report(registry.url, title, facts, store_report.events)
     show_reports([report], as_json=as_json, with_server=False)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from frazil.claims.claim import Terms
+from frazil.claims.record import WITNESS_US
 from frazil.errors import ClockError
 from frazil.inputs.duration import duration_text, span_text
 
@@ -34,6 +35,7 @@ __all__ = [
 Verdict = Literal["good", "note", "bad"]
 
 _APART_US = 1_000_000
+_SEE_CLOCK = f"see {ClockError.page}"
 
 
 class Finding(NamedTuple):
@@ -71,21 +73,21 @@ COMMON_EVENTS = (
 """Events that every store survives: only the claims matter."""
 
 
-def clock_offset(ahead_us: int, within_us: int = 0) -> Finding:
-    """The effect of a clock difference: it is absorbed, and visible in the times of IDs."""
+def clock_offset(ahead_us: int, within_us: int = 0, *, timed: bool = True) -> Finding:
+    """The effect of a clock difference: it shows in the times of IDs, and a large one is refused.
+
+    timed: whether the layout has time.
+    """
     if abs(ahead_us) < within_us:
         return Finding("clock", "good", f"within {duration_text(within_us)} of this host's")
     apart = span_text(abs(ahead_us))
     if abs(ahead_us) < _APART_US:
         return Finding("clock", "good", f"{apart} from this host's")
-    which = "ahead of" if ahead_us > 0 else "behind"
-    return Finding(
-        "clock",
-        "note",
-        f"{apart} {which} this host's",
-        "IDs carry the store's time; set the wrong clock (above 10 s, the clocks of members do not "
-        "confirm the store's)",
-    )
+    found = f"{apart} {'ahead of' if ahead_us > 0 else 'behind'} this host's"
+    if timed and abs(ahead_us) > WITNESS_US:
+        refused = "a namespace that is new, or rests for a minute, gets no claim"
+        return Finding("clock", "bad", found, f"set the wrong clock: {refused}; {_SEE_CLOCK}")
+    return Finding("clock", "note", found, "IDs carry the store's time; set the wrong clock")
 
 
 def record_clock(ahead_us: int, terms: Terms) -> Finding:
@@ -96,7 +98,7 @@ def record_clock(ahead_us: int, terms: Terms) -> Finding:
         "timestamps",
         "bad",
         f"{span_text(ahead_us)} ahead of the clock",
-        f"a clock was that far ahead when a process used the namespace; see {ClockError.page}",
+        f"a clock was that far ahead when a process used the namespace; {_SEE_CLOCK}",
     )
 
 

@@ -82,6 +82,8 @@ def test_counter_on_a_server_without_persistence(call, server):
 
 def test_try_takes_and_releases_a_claim(call, server):
     call("init", server.url, "--namespace", "tried", "--new")
+    found = told(call("doctor", server.url, "--namespace", "tried", "--json"))
+    assert found["a claim"]["found"] == "not tried"
     found = told(call("doctor", server.url, "--namespace", "tried", "--try", "--json"))
     assert found["a claim"]["found"].startswith("taken, renewed and released")
     (line,) = json.loads(call("claims", server.url, "--namespace", "tried", "--json").stdout)
@@ -110,6 +112,29 @@ def test_replica(call, server):
         assert told(alone)[split]["verdict"] == "bad"
         assert "?replicas=1" in told(alone)[split]["meaning"]
         assert told(confirmed)[split]["verdict"] == "good"
+        refused = call("doctor", replica.url, "--json")
+        assert refused.exit_code == 1
+        assert told(refused)["role"]["found"] == "replica"
+
+
+def test_a_full_server(call):
+    with Server() as server:
+        server.do("CONFIG", "SET", "maxmemory", "100mb")
+        found = told(call("doctor", server.url, "--json"))["maxmemory-policy"]
+        assert (found["verdict"], found["found"]) == ("good", "noeviction, limit 100.00M")
+        server.do("CONFIG", "SET", "maxmemory", "1kb")
+        result = call("doctor", server.url, "--json")
+        assert result.exit_code == 1
+        assert "no claim can be stored" in told(result)["maxmemory-policy"]["meaning"]
+
+
+def test_a_clock_that_is_refused(call):
+    with Server(faked=True) as server:
+        call("init", server.url, "--new")
+        server.step_clock(3600)
+        result = call("doctor", server.url, "--json")
+        assert result.exit_code == 1
+        assert told(result)["clock"]["found"] == "3600.0 s ahead of this host's"
 
 
 def test_record_with_another_layout(call, server):

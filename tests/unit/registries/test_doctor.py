@@ -23,6 +23,14 @@ def test_a_clock_is_compared_as_precisely_as_it_is_known():
     assert clock_offset(600_000, 500_000).found == "600.0 ms from this host's"
 
 
+def test_a_clock_that_a_store_refuses_is_bad():
+    assert clock_offset(9_000_000).verdict == "note"
+    for ahead_us in (3_600_000_000, -11_000_000):
+        assert clock_offset(ahead_us).verdict == "bad"
+        assert "gets no claim" in clock_offset(ahead_us).meaning
+        assert clock_offset(ahead_us, timed=False).verdict == "note"
+
+
 def test_a_record_is_ahead_by_at_most_a_claim():
     terms = connect("memory:?horizon=5s", "x", frazil.scheme("icicle")).terms
     assert record_clock(5_000_000, terms).verdict == "good"

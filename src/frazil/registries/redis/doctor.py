@@ -29,6 +29,7 @@ def examine(link: Link, key: str, terms: Terms, ahead_us: int | None) -> StoreRe
     info = link.info()
     facts = [
         _version(info),
+        _role(info),
         _rights(link, key),
         _disk(link, info, terms),
         _memory(info),
@@ -57,6 +58,12 @@ def _version(info: dict[str, str]) -> Finding:
     if tuple(int(part) for part in parts if part.isdecimal()) < _OLDEST:
         return Finding("version", "bad", _server(info), "frazil needs Redis 6.2 or newer")
     return Finding("version", "good", _server(info))
+
+
+def _role(info: dict[str, str]) -> Finding:
+    if info.get("role") == "slave":
+        return Finding("role", "bad", "replica", "a replica cannot write; use the primary")
+    return Finding("role", "good", "primary")
 
 
 def _rights(link: Link, key: str) -> Finding:
@@ -112,6 +119,11 @@ def _memory(info: dict[str, str]) -> Finding:
     policy = info.get("maxmemory_policy", "unseen")
     limit = info.get("maxmemory_human", "0B")
     found = f"{policy}, limit {'none' if limit == '0B' else limit}"
+    used, most = (int(info.get(name, 0)) for name in ("used_memory", "maxmemory"))
+    used -= int(info.get("mem_not_counted_for_evict", 0))
+    if policy == "noeviction" and 0 < most <= used:
+        full = "no claim can be stored; raise maxmemory, or delete data"
+        return Finding("maxmemory-policy", "bad", f"{found}, which is reached", full)
     return Finding("maxmemory-policy", "good", found)  # connecting has refused those that evict
 
 
