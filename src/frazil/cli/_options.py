@@ -58,12 +58,12 @@ _TEXT = (
     ),
     click.option("--prefix", default="", metavar="TEXT", help="A prefix for each ID, like order_."),
     click.option("--check", is_flag=True, help="Texts end in a check character (base32 only)."),
-    click.option(
-        "--key",
-        multiple=True,
-        metavar="[N=]env:NAME|file:PATH",
-        help="Texts are encrypted with this key. Number several keys; new texts have the last.",
-    ),
+)
+_KEY = click.option(
+    "--key",
+    multiple=True,
+    metavar="[N=]env:NAME|file:PATH",
+    help="Texts are encrypted with this key. Number several keys; new texts have the last.",
 )
 _WITH_ARGUMENT = ("claims", "doctor", "init")
 json_option = click.option(
@@ -71,16 +71,22 @@ json_option = click.option(
 )
 
 
-def scheme_options(run: Command, *, default: str | None = None) -> Command:
-    """The options of a scheme, as ``scheme``. default: what help shows as that of ``--scheme``."""
-    return _decorate(_with_scheme(run), _scheme(default), *_LAYOUT, *_TEXT)
+def scheme_options(run: Command, *, default: str | None = None, keyed: bool = True) -> Command:
+    """The options of a scheme, as ``scheme``; keyed: with ``--key``.
+
+    default: what help shows as that of ``--scheme``.
+    """
+    key = (_KEY,) if keyed else ()
+    return _decorate(_with_scheme(run), _scheme(default), *_LAYOUT, *_TEXT, *key)
 
 
-def request_options(run: Command, *, namespace: str | None = None) -> Command:
+def request_options(
+    run: Command, *, namespace: str | None = None, with_text: bool = True
+) -> Command:
     """``--url``, ``--namespace`` and the options of a scheme, as ``request``.
 
     If the command has ``--lead`` and ``--timeout``, they are part of the request. namespace: the
-    default that help shows.
+    default that help shows. with_text: also the options of texts.
     """
     url = click.option(
         "-u",
@@ -89,7 +95,8 @@ def request_options(run: Command, *, namespace: str | None = None) -> Command:
         metavar="URL",
         help="The registry: sqlite:///path, static:7, redis://host, …",
     )
-    rest = (_namespace(namespace), _scheme(), *_LAYOUT, *_TEXT)
+    text = (*_TEXT, _KEY) if with_text else ()
+    rest = (_namespace(namespace), _scheme(), *_LAYOUT, *text)
     return _decorate(_with_scheme(_with_request(run)), url, *rest)
 
 

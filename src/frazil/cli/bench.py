@@ -108,7 +108,7 @@ class _Bench:
 
 
 @click.command
-@partial(request_options, namespace="one for this command")
+@partial(request_options, namespace="one for this command", with_text=False)
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),

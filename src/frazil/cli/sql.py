@@ -5,6 +5,8 @@ statements and connects to nothing, so they can be reviewed, kept among the migr
 by a user with the permission.
 """
 
+from functools import partial
+
 import click
 
 from frazil.cli._options import is_default, scheme_options
@@ -22,7 +24,7 @@ _ONLY = {
 
 @click.command
 @click.argument("dialect", type=click.Choice(["postgresql", "mysql", "sqlite"]))
-@scheme_options
+@partial(scheme_options, keyed=False)
 @click.option(
     "--name",
     default="frazil",

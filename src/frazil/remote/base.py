@@ -17,7 +17,7 @@ from frazil.generator.complaints import closed
 from frazil.generator.endless import Endless
 from frazil.generator.journal import StoreJournal
 from frazil.generator.pacing import Retries, jitter
-from frazil.generator.request import Duration, Request, patience_us
+from frazil.generator.request import Duration, Request, patience_us, refuse_full
 from frazil.generator.status import Status, freed, open_generators
 from frazil.inputs.arguments import check_count
 from frazil.remote.prefetch import Prefetch
@@ -102,6 +102,7 @@ class _Living(Generic[LifeT]):
     _life_of: Callable[[Any], LifeT]
 
     def __init__(self, config: Any) -> None:
+        refuse_full(config.request.scheme)
         self.config: Request = config.request
         self.scheme: Scheme = config.request.scheme
         self._config = config

@@ -84,3 +84,15 @@ def test_options_make_a_request(monkeypatch):
     assert requested("--lead", "0").lead_us == 0
     with pytest.raises(ConfigError, match="is empty"):
         requested("-u", "")
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("sql", "--key"),
+        *(("bench", each) for each in ("--encoding", "--prefix", "--check", "--key")),
+    ],
+)
+def test_an_option_without_effect_is_not_offered(call, command, option):
+    assert option not in call(command, "--help").stdout
+    assert option in call("mint", "--help").stdout

@@ -4,7 +4,8 @@ import pytest
 
 import frazil
 from frazil import aio
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, LayoutExhausted
+from frazil.system import clock
 from tests.needs import needs
 
 needs("httpx", "the client of a service")
@@ -30,6 +31,15 @@ needs("httpx", "the client of a service")
 def test_misuse(url, how, told):
     with pytest.raises(ConfigError, match=told):
         frazil.open(url, **how)
+
+
+@pytest.mark.parametrize("url", ["http://h/a", "icicle://h", "memory:"])
+@pytest.mark.parametrize("open_ids", [frazil.open, aio.open])
+def test_a_full_layout_fails_at_open(url, open_ids, monkeypatch):
+    century_us = 100 * 365 * 86_400_000_000
+    monkeypatch.setattr(clock, "wall_us", lambda: century_us * 2)
+    with pytest.raises(LayoutExhausted, match="is full since"):
+        open_ids(url)
 
 
 def test_no_prefetch_in_a_loop():
