@@ -2,18 +2,21 @@
 
 The thresholds are those of ``deploy/alerts.yml``, so the console and Prometheus agree. Each alarm
 has the page that says what to do.
+
+A history has never more than 64 parts of equal length. When all are full, each two become one,
+twice as long. So it needs the same memory after a minute and after a year, and the histories of
+workers that have one start can be added.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from frazil.errors import ClockError, LayoutExhausted, RegistryUnavailable
-from frazil.service.history import History
 from frazil.service.namespace import Gauge, ServedNamespace
 from frazil.system.clock import boot_ns
 
-__all__ = ["SHOWN", "Alarm", "Watch", "alarms_of"]
+__all__ = ["PARTS_MOST", "SHOWN", "Alarm", "History", "Watch", "alarms_of", "total"]
 
 SHOWN = ("issued", "waits", "failures")
 """The counts whose history is kept."""
@@ -26,6 +29,8 @@ _ERRORS_MOST = 5
 _SAMPLE_NS = 10 * 10**9
 _SAMPLES = 61  # ten minutes
 _COUNTED = (*SHOWN, "renew_failures")
+PARTS_MOST = 64
+_FIRST_PART_S = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,40 @@ def alarms_of(gauge: Gauge, why: str, page: str, grown: Mapping[str, int]) -> It
         yield Alarm(level, f"the time field {full}", LayoutExhausted.page)
     if grown["waits"] > _SAMPLES * _SAMPLE_NS / 1e9:
         yield Alarm("amber", f"{grown['waits']:,} calls waited in the last ten minutes", _WAITS)
+
+
+@dataclass(slots=True)
+class History:
+    """Counts by name, oldest part first; part_s is the length of a part."""
+
+    part_s: int = _FIRST_PART_S
+    rows: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, age_s: float, counts: Mapping[str, int]) -> None:
+        """Add what was counted at an age of the start; ages only grow."""
+        while age_s >= self.part_s * PARTS_MOST:
+            for name, row in self.rows.items():
+                self.rows[name] = [sum(row[i : i + 2]) for i in range(0, len(row), 2)]
+            self.part_s *= 2
+        at = int(age_s // self.part_s)
+        for name, n in counts.items():
+            row = self.rows.setdefault(name, [])
+            row.extend([0] * (at + 1 - len(row)))
+            row[at] += n
+
+
+def total(histories: Iterable[History], age_s: float) -> History:
+    """The sum of histories of one start, at its present age."""
+    found = History()
+    found.add(age_s, {})
+    for one in histories:
+        copy = History(one.part_s, dict(one.rows))
+        copy.add(age_s, {})
+        for name, row in copy.rows.items():
+            sums = found.rows.setdefault(name, [0] * (int(age_s // found.part_s) + 1))
+            for at, n in enumerate(row[: len(sums)]):
+                sums[at] += n
+    return found
 
 
 class Watch:

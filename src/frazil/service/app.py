@@ -10,7 +10,7 @@ Any ASGI server can run it: ``App(read_settings(path))``.
 import asyncio
 import socket
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from ssl import SSLContext
 from typing import Any
@@ -24,15 +24,13 @@ from frazil.service.http.id_endpoints import BatchEndpoint, SingleIdEndpoint
 from frazil.service.http.routes import Routes
 from frazil.service.http.traces import Traces
 from frazil.service.namespace import ServedNamespace
-from frazil.service.problems import Problem, busy
+from frazil.service.problems import Problem
 from frazil.service.redis.server import RespServer
 from frazil.service.settings import Settings
 from frazil.service.state import State
 from frazil.service.worker_stats import WorkerStats
 
 __all__ = ["App"]
-
-_CLOSE = ((b"connection", b"close"),)
 
 
 class App:
@@ -92,27 +90,9 @@ class App:
             self._resp.reload(tls)
 
     def stop(self) -> None:
-        """Report that the service stops, and close each connection with its next reply."""
+        """Report that the service stops; each connection is closed with its next reply."""
         self.state.stopping = True
         self.at_once.clear()
-
-    async def crowded(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a client for whom there is no room: only whether the service lives."""
-        send = _adding(send, _CLOSE)
-        if scope["path"] in {"/livez", "/readyz"}:
-            await self(scope, receive, send)
-        else:
-            await asgi.send_problem(send, busy())
-            self._count(503)
-
-    def refusing(self, problem: Problem) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
-        """Return an application that answers a malformed request, and closes the connection."""
-
-        async def refuse(_scope: Scope, _receive: Receive, send: Send) -> None:
-            await asgi.send_problem(_adding(send, _CLOSE), problem)
-            self._count(problem.status)
-
-        return refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle an ASGI event."""
@@ -124,8 +104,6 @@ class App:
             await self._answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.state.stopping:
-            send = _adding(send, _CLOSE)
         name = "other"
         try:
             self._refuse(scope)
@@ -143,6 +121,8 @@ class App:
 
     def _refuse(self, scope: Scope) -> None:
         """Raise Problem for a request that must not reach an endpoint."""
+        if problem := scope.get("problem"):
+            raise problem
         if b"%" in (scope.get("raw_path") or b""):
             asgi.refuse_disguise(scope)
         if self.state.guard.trusting:

@@ -15,8 +15,7 @@ from frazil.claims.fleet import fleet_of
 from frazil.claims.holder import Holder
 from frazil.claims.holding import node_holdings
 from frazil.errors import PoolExhausted, RegistryUnavailable
-from frazil.service.alarms import SHOWN, Alarm
-from frazil.service.history import total
+from frazil.service.alarms import SHOWN, Alarm, total
 from frazil.service.namespace import ServedNamespace
 from frazil.service.state import State
 from frazil.service.worker_stats import WorkerReport

@@ -44,17 +44,13 @@ class Buckets:
     def wait_s(self, digest: bytes, most: int, n: int) -> float:
         """Take ``n`` from a bucket of ``most`` and return 0.0, or how long it takes to refill.
 
-        Returns inf if the bucket never holds that many.
+        A negative ``n`` is given back. Returns inf if the bucket never holds that many.
         """
         return inf if n > most else max(-self._add(digest, most, -n), 0.0) / most * 60
 
     def left(self, digest: bytes, most: int) -> int:
         """How many IDs a bucket of ``most`` holds now."""
         return int(self._add(digest, most, 0))
-
-    def give_back(self, digest: bytes, most: int, n: int) -> None:
-        """Return ``n`` unused IDs to a bucket."""
-        self._add(digest, most, n)
 
     def _add(self, digest: bytes, most: int, n: int) -> float:
         """Add ``n`` and return the new level. A negative level is not stored."""

@@ -8,8 +8,7 @@ from collections import Counter
 
 from frazil.claims.holder import Holder
 from frazil.errors import ConfigError
-from frazil.service.alarms import Watch
-from frazil.service.history import History
+from frazil.service.alarms import History, Watch
 from frazil.service.metrics import Metrics
 from frazil.service.namespace import ServedNamespace
 from frazil.service.settings import Settings

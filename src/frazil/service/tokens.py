@@ -142,25 +142,21 @@ class Guard:
 
     def passes(self, secret: bytes, namespace: str, n: int) -> bool:
         """Return whether a request for ``n`` IDs is allowed; then its token is charged for them."""
-        if not self.tokens:
-            return True
-        token = self._find(secret)
-        return (
-            token is not None
-            and "issue" in token.scopes
-            and (namespace in token.namespaces or ANYWHERE in token.namespaces)
-            and (token.expires_us is None or wall_us() < token.expires_us)
-            and (
-                token.ids_per_minute is None
-                or not self._buckets.wait_s(token.digest, token.ids_per_minute, n)
-            )
-        )
+        if self.refusal(secret, "issue", namespace) is not None:
+            return False
+        try:
+            self.take(secret, n)
+        except OverQuota:
+            return False
+        return True
 
-    def give_back(self, secret: bytes, n: int) -> None:
-        """Return what a token was charged for ``n`` IDs that it did not get."""
+    def take(self, secret: bytes, n: int) -> None:
+        """Charge an allowed token for ``n`` IDs; a negative one gives back. Raises OverQuota."""
         token = self._find(secret)
         if token is not None and token.ids_per_minute is not None:
-            self._buckets.give_back(token.digest, token.ids_per_minute, n)
+            wait_s = self._buckets.wait_s(token.digest, token.ids_per_minute, n)
+            if wait_s:
+                raise OverQuota(token.ids_per_minute, wait_s)
 
     def _find(self, secret: bytes) -> Token | None:
         """Return the token that a caller sent; one that is known is not hashed again."""
@@ -174,17 +170,13 @@ class Guard:
     @contextmanager
     def charge(self, secret: bytes, n: int) -> Iterator[Charge]:
         """Charge an allowed token for ``n`` IDs, and return the unused ones. Raises OverQuota."""
-        token = self._find(secret)
-        if token is not None and token.ids_per_minute is not None:
-            wait_s = self._buckets.wait_s(token.digest, token.ids_per_minute, n)
-            if wait_s:
-                raise OverQuota(token.ids_per_minute, wait_s)
+        self.take(secret, n)
         charge = Charge()
         try:
             yield charge
         finally:
             if charge.used < n:
-                self.give_back(secret, n - charge.used)
+                self.take(secret, charge.used - n)
 
     def listed(self, namespaces: Collection[str]) -> list[dict[str, Any]]:
         """The tokens for some of these namespaces, without anything secret; left: of the quota."""

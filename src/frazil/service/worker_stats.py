@@ -8,14 +8,12 @@ There are no locks. A slot has a checksum, and a reader that finds a partly writ
 again. The slot of a dead worker keeps its last report until its successor writes one.
 """
 
-import json
 import mmap
-from dataclasses import asdict, dataclass, field
-from typing import Any
+import pickle
+from dataclasses import dataclass, field
 from zlib import crc32
 
-from frazil.service.alarms import Alarm
-from frazil.service.history import History
+from frazil.service.alarms import Alarm, History
 from frazil.service.namespace import Gauge
 from frazil.service.quota import Buckets
 from frazil.system.clock import boot_ns
@@ -58,9 +56,7 @@ class WorkerStats:
 
     def write(self, report: WorkerReport) -> None:
         """Write the report of a worker into its slot. A report that is too large is dropped."""
-        fields = asdict(report)
-        fields["replies"] = [[*key, count] for key, count in report.replies.items()]
-        data = json.dumps(fields).encode()
+        data = pickle.dumps(report)
         if len(data) + _HEAD > _SLOT:
             return
         at = report.worker * _SLOT
@@ -70,25 +66,14 @@ class WorkerStats:
     def reports(self) -> list[WorkerReport]:
         """Return the last report of each worker that wrote one."""
         found = (self._read(worker * _SLOT) for worker in range(self.workers))
-        return [_report(fields) for fields in found if fields is not None]
+        return [report for report in found if report is not None]
 
-    def _read(self, at: int) -> dict[str, Any] | None:
+    def _read(self, at: int) -> WorkerReport | None:
         for _ in range(_READS_MOST):
             head = self._memory[at : at + _HEAD]
             length = int.from_bytes(head[4:], "big")
             data = self._memory[at + _HEAD : at + _HEAD + length]
             if length and crc32(data) == int.from_bytes(head[:4], "big"):
-                fields: dict[str, Any] = json.loads(data)
-                return fields
+                report: WorkerReport = pickle.loads(data)  # noqa: S301 - of a fork of this process
+                return report
         return None
-
-
-def _report(fields: dict[str, Any]) -> WorkerReport:
-    alarms = {name: [Alarm(**one) for one in found] for name, found in fields["alarms"].items()}
-    read = {
-        "gauges": {name: Gauge(**values) for name, values in fields["gauges"].items()},
-        "replies": {(endpoint, status): count for endpoint, status, count in fields["replies"]},
-        "alarms": alarms,
-        "history": History(**fields["history"]),
-    }
-    return WorkerReport(**{**fields, **read})

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import frazil
-from frazil.service.history import PARTS_MOST, History, total
+from frazil.service.alarms import PARTS_MOST, History, total
 from frazil.service.tokens import hash_of
 from tests.servers.redis import Server, until
 from tests.tools.proxy import Proxy

@@ -144,7 +144,7 @@ class SingleIdEndpoint(IdEndpoint):
                 return None
         n = self.served.ready_one()
         if n is None:
-            guard.give_back(secret, 1)
+            guard.take(secret, -1)
             return None
         self._replies["id", 200] += 1
         fmt, head = chosen

@@ -33,7 +33,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from frazil.service.problems import Problem
+from frazil.service.problems import Problem, busy
 
 __all__ = ["HEAD_MOST", "http_protocol", "sweep"]
 
@@ -61,19 +61,17 @@ _UNUSUAL = frozenset(
 Ready = Callable[[Mapping[bytes, bytes]], bytes | None]
 
 
-def http_protocol(
-    service: Any = None, *, timeout_s: float = 10.0, connections: int = 1_000
-) -> type[asyncio.Protocol]:
+def http_protocol(service: Any, timeout_s: float, connections: int) -> type[asyncio.Protocol]:
     """Return the protocol class for uvicorn's ``http=``.
 
-    service: the App, whose ``at_once`` has the endpoints of ready IDs by target, and whose
-    ``crowded`` and ``refusing`` answer for it. connections: the most of this process.
+    service: the App, whose ``at_once`` has the endpoints of ready IDs by target. A request that it
+    must refuse has the ``problem`` in its scope. connections: the most of this process.
     """
     members = {
         "timeout_s": timeout_s,
         "connections_most": connections,
         "service": service,
-        "at_once": {} if service is None else service.at_once,
+        "at_once": service.at_once,
         "silent": {},
     }
     return type("HttpProtocol", (_HttpProtocol,), members)
@@ -110,8 +108,7 @@ class _HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         transport.set_write_buffer_limits(_UNREAD_MOST)
-        if len(self.connections) > self.connections_most and not self._make_room():
-            self.app = self.service.crowded
+        self._crowded = len(self.connections) > self.connections_most and not self._make_room()
         self.silent[self] = None
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -216,14 +213,13 @@ class _HttpProtocol(HttpToolsProtocol):
         fields = dict(self.headers)
         if self.url in self.at_once and self._write_ready(fields):
             return
-        usual = self.app
         problem = self._refusal(fields)
-        if problem is not None and self.service is not None:
-            self.app = self.service.refusing(problem)
-        try:
-            super().on_headers_complete()
-        finally:
-            self.app = usual
+        last = problem is not None or self._crowded or self.service.state.stopping
+        if last:
+            self.headers.append((b"connection", b"close"))  # uvicorn sends it back
+        self.scope["problem"] = problem  # type: ignore[typeddict-unknown-key]
+        super().on_headers_complete()
+        self.cycle.keep_alive &= not last
         # At most one, or the parser refuses the request.
         self._body_left = int(fields.get(b"content-length", 0))
 
@@ -237,7 +233,7 @@ class _HttpProtocol(HttpToolsProtocol):
             or not _UNUSUAL.isdisjoint(fields)
             or not self._idle
             or self.flow.write_paused
-            or self.app is not self.service
+            or self._crowded
             or not self.server_state.default_headers
         ):
             return False
@@ -251,7 +247,9 @@ class _HttpProtocol(HttpToolsProtocol):
         return True
 
     def _refusal(self, fields: Mapping[bytes, bytes]) -> Problem | None:
-        """Return the problem of a head that the parser accepts and HTTP does not. RFC 9112, 3.2."""
+        """Return why a head is refused that the parser accepts. RFC 9112, 3.2."""
+        if self._crowded and self.url not in {b"/livez", b"/readyz"}:
+            return busy()
         version = self.parser.get_http_version()
         if version not in {"1.0", "1.1"}:
             return Problem("http-version", "use HTTP/1.1")

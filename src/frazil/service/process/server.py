@@ -233,9 +233,7 @@ def _serve(
     app = App(settings, resp=sockets.resp, worker=worker, layouts_checked=True)
     config = uvicorn.Config(
         app,
-        http=http_protocol(
-            app, timeout_s=settings.client_timeout_us / 1e6, connections=_connections(sockets)
-        ),
+        http=http_protocol(app, settings.client_timeout_us / 1e6, _connections(sockets)),
         ws="none",
         log_config=None,
         access_log=False,

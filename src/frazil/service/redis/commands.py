@@ -117,7 +117,7 @@ class Commands:
                 return 0, b""
             ids = served.ready(most)
             if len(ids) < most:
-                guard.give_back(secret, most - len(ids))
+                guard.take(secret, len(ids) - most)
             return len(ids), form(served.scheme, ids) if ids else b""
 
         return repeated
