@@ -12,7 +12,7 @@ of alerts serve both.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from frazil.errors import ConfigError
@@ -29,7 +29,7 @@ from frazil.system.extras import missing_extra
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-__all__ = ["COUNTERS", "GAUGES", "Metric", "opentelemetry", "prometheus"]
+__all__ = ["COUNTERS", "GAUGES", "Metric", "families", "opentelemetry", "prometheus"]
 
 
 class Metric(NamedTuple):
@@ -72,6 +72,7 @@ GAUGES = {
 _LEAST = {"seconds_left", "exhausted_in_s"}  # of several generators; of other gauges the greatest
 
 _Values = dict[tuple[str, str, str], dict[str, float]]
+_Series = Mapping[tuple[str, str, str], Mapping[str, float | None]]
 
 
 class _Totals:
@@ -117,30 +118,35 @@ def _join(to: dict[str, float], status: Status) -> None:
             to[name] = min(known, value) if name in _LEAST else max(known, value, key=abs)
 
 
+def families(labels: tuple[str, ...], counts: _Series, gauges: _Series) -> Iterator[Any]:
+    """The families of Prometheus: the values of each field by the values of the labels."""
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    tables = ((COUNTERS, CounterMetricFamily, counts), (GAUGES, GaugeMetricFamily, gauges))
+    for table, family_of, series in tables:
+        for field_name, metric in table.items():
+            family = family_of(f"frazil_{metric.name}", metric.words, labels=labels)
+            for key, found in series.items():
+                value = found.get(field_name)
+                if value is not None:
+                    family.add_metric(key, value)
+            yield family
+
+
 def prometheus(registry: "CollectorRegistry | None" = None) -> None:
     """Register a collector; the default is prometheus_client's own registry."""
     try:
         from prometheus_client import REGISTRY
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
         from prometheus_client.registry import Collector
     except ImportError as error:
         raise missing_extra("metrics need prometheus-client", "serve", error) from None
     totals = _Totals()
-    labels = ("namespace", "scheme", "store")
 
     class Generators(Collector):
         """The generators of this process."""
 
         def collect(self) -> Iterator[Any]:
-            sums, gauges = totals.collect()
-            families = ((COUNTERS, CounterMetricFamily, sums), (GAUGES, GaugeMetricFamily, gauges))
-            for table, family_of, values in families:
-                for field_name, metric in table.items():
-                    family = family_of(f"frazil_{metric.name}", metric.words, labels=labels)
-                    for key, found in values.items():
-                        if field_name in found:
-                            family.add_metric(key, found[field_name])
-                    yield family
+            return families(("namespace", "scheme", "store"), *totals.collect())
 
     (REGISTRY if registry is None else registry).register(Generators())
 

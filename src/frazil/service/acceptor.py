@@ -12,16 +12,19 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 
+from frazil.errors import ConfigError
 from frazil.service import logs
 
-__all__ = ["Acceptor"]
+__all__ = ["Acceptor", "listen", "prepared"]
 
 _HANDSHAKES_MOST = 1_000
 _RETRY_S = 0.1
+_RECEIVED = 65_536  # bytes of a client that the kernel keeps: the longest body
+_UNSENT = 65_536  # bytes for a client that does not read
 
 
 class Acceptor:
-    """Passes each connection to a protocol that ``make`` returns. tls: may be replaced."""
+    """Passes each connection to a protocol that ``make`` returns."""
 
     def __init__(
         self,
@@ -30,7 +33,7 @@ class Acceptor:
         tls: ssl.SSLContext | None,
         handshake_s: float,
     ) -> None:
-        self.tls = tls
+        self._tls = tls
         self._listener = listener
         self._make = make
         self._handshake_s = handshake_s
@@ -42,6 +45,11 @@ class Acceptor:
 
     def _start(self) -> None:
         self._loop.add_reader(self._listener, self._accept)
+
+    def reload(self, tls: ssl.SSLContext | None) -> None:
+        """Use another certificate for new connections. Whether TLS is used stays as it was."""
+        if (tls is None) == (self._tls is None):
+            self._tls = tls
 
     def stop(self) -> None:
         """Accept no more connections. The socket stays open."""
@@ -77,14 +85,39 @@ class Acceptor:
         return True
 
     async def _connect(self, connection: socket.socket) -> None:
-        limit_s = None if self.tls is None else self._handshake_s
+        limit_s = None if self._tls is None else self._handshake_s
         try:
             with suppress(OSError, TimeoutError):  # the client has disconnected, or is no TLS one
                 await self._loop.connect_accepted_socket(
-                    self._make, connection, ssl=self.tls, ssl_handshake_timeout=limit_s
+                    self._make, connection, ssl=self._tls, ssl_handshake_timeout=limit_s
                 )
                 return
         except BaseException:
             connection.close()
             raise
         connection.close()
+
+
+def listen(host: str, port: int, another: str = "port for Redis (--resp)") -> socket.socket:
+    """Return a listening socket. Raises ConfigError, which says to choose ``another``."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        raise ConfigError(
+            f"{host}:{port}: {error.strerror or error}; choose another {another}",
+            host=host,
+            port=port,
+        ) from None
+    return prepared(listener)
+
+
+def prepared(listener: socket.socket) -> socket.socket:
+    """Set what the connections of a listening socket inherit."""
+    # asyncio sets it only on sockets that name their protocol, and the second packet of a reply
+    # would wait up to 40 ms for the acknowledgement of the first.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED)
+    if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
+    return listener

@@ -16,6 +16,7 @@ from ssl import SSLContext
 from typing import Any
 
 from frazil.service import logs
+from frazil.service.acceptor import listen
 from frazil.service.console import pages
 from frazil.service.http import asgi
 from frazil.service.http.asgi import Receive, Scope, Send
@@ -87,7 +88,7 @@ class App:
         for served in self.state.reload(settings):
             self._serve(served)
         if self._resp is not None:
-            self._resp.reload(tls)
+            self._resp.acceptor.reload(tls)
 
     def stop(self) -> None:
         """Report that the service stops; each connection is closed with its next reply."""
@@ -152,9 +153,10 @@ class App:
         state = self.state
         if not self._layouts_checked:
             await state.check_layouts()
-        if state.settings.resp_port is not None:
-            self._resp = RespServer(state)
-            await self._resp.start(self._resp_socket)
+        settings = state.settings
+        if settings.resp_port is not None:
+            listener = self._resp_socket or listen(settings.host, settings.resp_port)
+            self._resp = RespServer(state, listener)
         tasks = [asyncio.create_task(one) for one in (state.publish(), state.recheck())]
         try:
             yield

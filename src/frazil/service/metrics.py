@@ -8,10 +8,10 @@ would fall when one of them restarts.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from frazil.metrics import COUNTERS, GAUGES
+from frazil.metrics import COUNTERS, GAUGES, families
 from frazil.service.namespace import ServedNamespace
 from frazil.service.worker_stats import WorkerReport
 
@@ -50,29 +50,18 @@ class Metrics(Collector):
         """See Collector."""
         reports = self._reports()
         labels = ("namespace", "scheme", "worker")
-        stand = [
-            ((name, self._namespaces[name].scheme.name, str(report.worker)), gauge)
+        shown = {
+            (name, self._namespaces[name].scheme.name, str(report.worker)): {
+                field: getattr(gauge, _FIELDS.get(field, field)) for field in (*COUNTERS, *GAUGES)
+            }
             for report in reports
             for name, gauge in report.gauges.items()
             if name in self._shown and name in self._namespaces
-        ]
-        for field, metric in COUNTERS.items():
-            counter = CounterMetricFamily(f"frazil_{metric.name}", metric.words, labels=labels)
-            for key, gauge in stand:
-                counter.add_metric(key, getattr(gauge, _FIELDS.get(field, field)))
-            yield counter
-        for field, metric in GAUGES.items():
-            family = GaugeMetricFamily(f"frazil_{metric.name}", metric.words, labels=labels)
-            for key, gauge in stand:
-                value = getattr(gauge, _FIELDS.get(field, field))
-                if value is not None:
-                    family.add_metric(key, value)
-            yield family
-        replies = CounterMetricFamily(
-            "frazil_http_replies",
-            "Replies by endpoint and status.",
-            labels=("door", "status", "worker"),
-        )
+        }
+        yield from families(labels, shown, shown)
+        by = ("door", "status", "worker")
+        words = "Replies by endpoint and status."
+        replies = CounterMetricFamily("frazil_http_replies", words, labels=by)
         for report in reports:
             for (door, status), count in sorted(report.replies.items()):
                 replies.add_metric((door, str(status), str(report.worker)), count)

@@ -21,8 +21,9 @@ the next claim in the place of all.
 import asyncio
 import shlex
 from array import array
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TypeVar
 
 from frazil.aio import AwaitedGenerator
@@ -41,14 +42,14 @@ from frazil.generator.awaiting import wait_through
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
 from frazil.inputs.masking import masked
-from frazil.schemes.scheme import PRESETS
+from frazil.schemes.scheme import PRESETS, Scheme
 from frazil.service import logs
 from frazil.service.record_cache import RecordCache
 from frazil.service.settings import Namespace
 from frazil.system.clock import boot_ns, moment_text, to_us, wall_us
 from frazil.walk.walk import Pause
 
-__all__ = ["BATCH_MOST", "Gauge", "ServedNamespace"]
+__all__ = ["BATCH_MOST", "Gauge", "ServedNamespace", "texts"]
 
 BATCH_MOST = 1_000_000
 """The most IDs in one request."""
@@ -60,6 +61,8 @@ class _NoCounter(ConfigError):
     """A counter has no record. The service starts nevertheless, and uses it once it is set up."""
 
 
+_MANY = 16  # keyed texts that are worth an array
+_HAS_NUMPY = find_spec("numpy") is not None
 _REFUSED_NS = 5_000_000_000
 _HICCUP_S = 4  # for so long, callers wait for a registry that does not answer
 
@@ -333,3 +336,13 @@ class ServedNamespace:
             self._look_error = error
             self._noted = masked(error), wall_us()
         self._looked = True
+
+
+def texts(scheme: Scheme, ids: Sequence[int]) -> Iterable[str]:
+    """Return each ID as the scheme shows it, in order.
+
+    A keyed text costs a whole encryption, and those of an array share most of their work.
+    """
+    if scheme.key and len(ids) >= _MANY and _HAS_NUMPY:
+        return map(str, scheme.format_many(ids))
+    return map(scheme.format, ids)

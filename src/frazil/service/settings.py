@@ -1,35 +1,8 @@
 """The settings of a service: namespaces, addresses, tokens.
 
 Without a file, the service has one namespace, ``default``, in the SQLite registry of this host. It
-listens on loopback and needs no token. A file, ``frazil.toml``, defines namespaces:
-
-    [server]
-    host = "0.0.0.0"
-    port = 8080
-    resp_port = 6380                   # the Redis endpoint; off by default
-    workers = 4                        # processes; default 1
-    client_timeout = "10s"             # time limit for slow clients, reading or writing
-    cors = ["https://app.example"]     # origins whose pages may call the API
-    tls_cert = "cert.pem"              # with tls_key; tls_client_ca requires client certificates
-    tls_key = "key.pem"
-
-    [namespaces.orders]
-    scheme = "tsid"                    # a name, or a layout string
-    registry = "redis://cache:6379/0"
-    lead = "200ms"
-    key = "file:/run/secrets/orders"   # keyed text; ["1=env:OLD", "2=env:NEW"] for several
-
-    [namespaces.desk]
-    scheme = "tickets"
-    block = 100
-
-    [[tokens]]
-    name = "shop"
-    hash = "sha256:..."                # frazil serve --new-token
-    namespaces = ["orders"]            # or ["*"]
-    scopes = ["issue", "inspect"]
-    expires = 2027-01-01T00:00:00Z
-    ids_per_minute = 600000
+listens on loopback and needs no token. A file, ``frazil.toml``, defines others; its keys are in
+docs/reference/configuration.md.
 
 Reading the settings checks everything and opens no connection.
 """
@@ -39,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import ip_address
 from pathlib import Path
+from ssl import SSLContext
 from typing import Any
 
 from frazil.errors import ConfigError, LayoutExhausted, Misuse
@@ -63,6 +37,10 @@ _DURATION = "a duration with its unit, like '200ms'"
 _PORT = "a port from 0 to 65535"
 _WORKERS = f"a number of processes from 1 to {WORKERS_MOST}"
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
+_NAMED = "a name for the logs"
+_HASH = "'sha256:' and 64 hex digits (frazil serve --new-token)"
+_EXPIRY = "a time with a UTC offset, like 2027-01-01T00:00:00Z"
+_QUOTA = "a whole number of IDs"
 _ORIGINS = "a list of origins, like ['https://app.example'], or ['*']"
 
 
@@ -80,15 +58,8 @@ class Namespace:
 
     def request(self) -> Request:
         """Return the request. Raises ConfigError, LayoutError and LayoutExhausted."""
-        request = make_request(
-            self.url,
-            self.scheme,
-            namespace=self.name,
-            lead=self.lead,
-            timeout=self.timeout,
-            block=self.block,
-            keep=self.keep,
-        )
+        options: Any = {name: getattr(self, name) for name in ("lead", "timeout", "block", "keep")}
+        request = make_request(self.url, self.scheme, namespace=self.name, **options)
         refuse_full(self.scheme)
         registry_of(request)  # raises for values that its registry never grants
         return request
@@ -108,6 +79,10 @@ class Settings:
     cors: tuple[str, ...] = ()
     client_timeout_us: int = 10_000_000
     workers: int = 1
+
+    def tls_context(self) -> SSLContext | None:
+        """Return the TLS context of the listening sockets. Raises ConfigError."""
+        return None if self.tls is None else self.tls.context()
 
     def check(self) -> None:
         """Raise ConfigError if the service would be open to a network by accident, or repeat IDs.
@@ -258,28 +233,23 @@ def _scheme(table: Table) -> Scheme:
 
 
 def _token(table: Table, known: set[str]) -> Token:
-    name = table.take("name", str, "", "a name for the logs")
+    name = table.take("name", str, "", _NAMED)
     if not name:
-        table.refuse("name", name, "a name for the logs")
-    digest = table.take("hash", str, "", "'sha256:' and 64 hex digits (frazil serve --new-token)")
+        table.refuse("name", name, _NAMED)
+    digest = table.take("hash", str, "", _HASH)
     if not is_hash(digest):
         # The value may be the token itself, which must not appear in a log or on a terminal.
-        table.refuse("hash", "...", "'sha256:' and 64 hex digits (frazil serve --new-token)")
-    places = table.texts("namespaces", f"a list of {', '.join(sorted(known))}, or ['*']")
-    scopes = table.texts("scopes", f"a list of {', '.join(SCOPES)}")
-    for place in places:
-        if place not in known | {ANYWHERE}:
-            table.refuse("namespaces", place, f"of {', '.join(sorted(known))}, or '*'")
-    for scope in scopes:
-        if scope not in SCOPES:
-            table.refuse("scopes", scope, f"of {', '.join(SCOPES)}")
-    expires: Any = table.take("expires", datetime, None, "a time with a UTC offset")
-    quota = table.take("ids_per_minute", int, 0, "a whole number of IDs")
+        table.refuse("hash", "...", _HASH)
+    names = f"a list of {', '.join(sorted(known))}, or ['*']"
+    places = table.texts("namespaces", names, {*known, ANYWHERE})
+    scopes = table.texts("scopes", f"a list of {', '.join(SCOPES)}", SCOPES)
+    expires: Any = table.take("expires", datetime, None, _EXPIRY)
+    quota = table.take("ids_per_minute", int, 0, _QUOTA)
     if quota < 0:
-        table.refuse("ids_per_minute", quota, "a whole number of IDs")
+        table.refuse("ids_per_minute", quota, _QUOTA)
     table.finish()
     if expires is not None and expires.tzinfo is None:
-        table.refuse("expires", str(expires), "a time with a UTC offset, like 2027-01-01T00:00:00Z")
+        table.refuse("expires", str(expires), _EXPIRY)
     return Token(
         name=name,
         digest=bytes.fromhex(digest.removeprefix("sha256:")),

@@ -5,7 +5,7 @@ names, so a misspelt key never becomes a silent default.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -41,10 +41,16 @@ class Table:
             self.refuse(key, value, allowed or _KINDS.get(kind, kind.__name__))
         return value
 
-    def texts(self, key: str, allowed: str, *, needed: bool = True) -> tuple[str, ...]:
-        """Return the value of a key, a list of strings; if ``needed``, it must not be empty."""
+    def texts(
+        self, key: str, allowed: str, among: Collection[str] = (), *, needed: bool = True
+    ) -> tuple[str, ...]:
+        """Return the value of a key, a list of strings; if ``needed``, it must not be empty.
+
+        among: the strings that are allowed; by default any.
+        """
         found = self.take(key, list, [], allowed)
-        if (needed and not found) or not all(isinstance(one, str) for one in found):
+        right = (isinstance(one, str) and (not among or one in among) for one in found)
+        if (needed and not found) or not all(right):
             self.refuse(key, found, allowed)
         return tuple(found)
 

@@ -1,6 +1,6 @@
 // Shows a plan of the service as cards, and as one sentence for screen readers.
 
-import { bits, count, large, lapse, moment } from "./format.js";
+import { bits, count, large, duration, moment } from "./format.js";
 
 const FEW_YEARS_S = 5 * 31_556_952;
 const SHORT_S = 172_800; // show the end of shorter periods with the time of day
@@ -34,21 +34,21 @@ export function showPlan(plan, cards) {
 /** The remaining lifetime, and the whole lifetime since the epoch. */
 function lasting({ lasts_s: lasts, left_s: left, exhausted }) {
   if (lasts === null) return ["Lifetime", "Unlimited", "the layout has no time field", null];
-  if (left === null) return ["Lifetime", lapse(lasts), "from the epoch that you choose", null];
+  if (left === null) return ["Lifetime", duration(lasts), "from the epoch that you choose", null];
   const exact = lasts < SHORT_S || exhausted.startsWith("year");
   const end = exact ? moment(exhausted) : exhausted.slice(0, 10);
   if (left <= 0) {
-    return ["Lifetime", "Expired", `${end}, ${lapse(-left)} ago, after ${lapse(lasts)}`, false];
+    return ["Lifetime", "Expired", `${end}, ${duration(-left)} ago, after ${duration(lasts)}`, false];
   }
-  const words = `of ${lapse(lasts)}, until ${end}`;
-  return ["Lifetime", `${lapse(left)} left`, words, left > FEW_YEARS_S];
+  const words = `of ${duration(lasts)}, until ${end}`;
+  return ["Lifetime", `${duration(left)} left`, words, left > FEW_YEARS_S];
 }
 
 /** A plan in one sentence. */
 export function spoken(plan) {
-  const gone = plan.left_s > 0 ? `${lapse(plan.left_s)} left of ` : "expired after ";
+  const gone = plan.left_s > 0 ? `${duration(plan.left_s)} left of ` : "expired after ";
   const left = plan.left_s === null ? "lasts " : gone;
-  const lasts = plan.lasts_s === null ? "no time field" : `${left}${lapse(plan.lasts_s)}`;
+  const lasts = plan.lasts_s === null ? "no time field" : `${left}${duration(plan.lasts_s)}`;
   const safe = plan.bigint_safe ? "fits BIGINT" : "does not fit BIGINT";
   return `${bits(plan.bits)}, ${lasts}, ${large(plan.nodes)} nodes, ${safe}`;
 }

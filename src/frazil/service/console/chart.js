@@ -4,24 +4,7 @@ import { el, svg } from "./dom.js";
 import { clockSpan, duration, large } from "./format.js";
 
 const [WIDTH, HEIGHT] = [240, 48];
-const SPAN_S = 120;
-
-/** Values with the time of each, of the last two minutes. */
-export class Series {
-  constructor() {
-    this.values = [];
-  }
-
-  add(value, at = performance.now() / 1000) {
-    this.values.push({ value, at });
-    this.values = this.values.filter((one) => at - one.at <= SPAN_S);
-  }
-
-  get points() {
-    const now = this.values.at(-1)?.at ?? 0;
-    return this.values.map(({ value, at }) => ({ value, ago: now - at }));
-  }
-}
+export const SPAN_S = 120;
 
 /** Counts since the start, in parts of equal length, as rates; the last part has not ended. */
 export function ratesOf(counts, part_s) {

@@ -4,7 +4,7 @@
 
 import { token } from "./api.js";
 import { Cards } from "./cards.js";
-import { Series, chartIn } from "./chart.js";
+import { SPAN_S, chartIn } from "./chart.js";
 import { copier, el } from "./dom.js";
 import { count, large } from "./format.js";
 
@@ -22,13 +22,15 @@ export class Fleet {
 
   clear() {
     this.cards.clear();
-    this.series = new Series();
+    this.rates = [];
     this.empty.hidden = true;
   }
 
   show({ fleet, counts }) {
     const { members, hosts, rate_hz: rate, unknown, nodes, capacity_hz: capacity } = fleet;
-    this.series.add(rate);
+    const now = performance.now() / 1000;
+    this.rates.push({ value: rate, at: now });
+    this.rates = this.rates.filter(({ at }) => now - at <= SPAN_S);
     const never = members + counts.idle + counts.free === 0;
     if (never && this.empty.hidden) this.empty.replaceChildren(...lesson(this.namespace()));
     this.empty.hidden = !never;
@@ -37,7 +39,7 @@ export class Fleet {
     const words = `the sum of the last renewals${late}`;
     const card = this.cards.show("Total rate", `${large(rate)} IDs/s`, words, "wide");
     card.draw ??= chartIn(card.node, "time", "Total rate", "IDs/s");
-    card.draw(this.series.points);
+    card.draw(this.rates.map(({ value, at }) => ({ value, ago: now - at })));
     const places = `on ${count(hosts)} host${hosts === 1 ? "" : "s"}`;
     const rests = "by default a node keeps its claim for a minute after its last ID";
     const holding = members ? places : rests;

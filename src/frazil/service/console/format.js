@@ -29,25 +29,19 @@ export function large(value) {
   return `${COUNT.format(Math.round(value / size * 10) / 10)} ${name}`;
 }
 
-/** Seconds as the largest unit that fits, with one digit below ten. */
+/** Seconds as the largest unit that fits, with one digit below ten, up to many years. */
 export function duration(seconds) {
   const [size, name] = UNITS.find(([least]) => seconds >= least) ?? [1, "second"];
   const amount = seconds / size;
   if (size === 1 && amount < 0.9995) return `${Math.round(amount * 1000)} ms`;
-  const shown = amount < 10 ? Math.round(amount * 10) / 10 : Math.round(amount);
-  return `${COUNT.format(shown)} ${name}${shown === 1 ? "" : "s"}`;
+  const shown = large(Math.max(amount, 1));
+  return `${shown} ${name}${shown === "1" ? "" : "s"}`;
 }
 
 /** Seconds as minutes:seconds, or the largest unit of longer times: short, for an axis. */
 export function clockSpan(seconds) {
   if (seconds >= 3_600) return duration(seconds);
   return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
-}
-
-/** Seconds, up to many years. */
-export function lapse(seconds) {
-  const years = seconds / 31_556_952;
-  return years < 10 ? duration(seconds) : `${large(years)} years`;
 }
 
 /** An ISO time in UTC, for tables. */

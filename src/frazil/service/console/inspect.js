@@ -28,7 +28,6 @@ export class Inspector {
     area.addEventListener("input", () => grow(area));
     area.addEventListener("paste", () => setTimeout(() => this.open(area.value)));
     byId("inspect-fresh").addEventListener("click", () => this.fresh());
-    byId("inspect-empty").append(...hints());
   }
 
   begin() {
@@ -240,15 +239,6 @@ function stretches(one) {
     one.unsorted &&
       el("p", { class: "quiet", text: `IDs of a period do not form one range: ${one.unsorted}.` }),
     node);
-}
-
-function hints() {
-  const words = [
-    ["Any scheme", "First that of the namespace, then Snowflake, TSID, Discord and others."],
-    ["Any encoding", "Decimal, hex, base32, base58, base62, uuid, with a prefix, or negative."],
-    ["Any text", "A log line or a ticket. The text is sent to this service and not stored."],
-  ];
-  return words.map(([title, text]) => el("p", {}, el("strong", { text: title }), text));
 }
 
 function beside(step) {

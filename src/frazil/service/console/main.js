@@ -7,7 +7,7 @@ import { Planner } from "./planner.js";
 import { Watch } from "./watch.js";
 
 const PARTS = { inspect: "Inspect", plan: "Plan", watch: "Watch" };
-const AGAIN_MS = [500, 1_000, 2_000, 3_000];
+const AGAIN_MS = 1_000;
 
 const select = byId("namespace");
 const dialog = byId("token-dialog");
@@ -70,41 +70,32 @@ function decoded(text) {
 
 // --- the connection to the service
 
-let lostAt = 0;
-
-function tellLost() {
-  const seconds = Math.round((Date.now() - lostAt) / 1000);
-  const since = seconds < 2 ? "" : ` No reply for ${seconds} s.`;
-  byId("lost").lastElementChild.textContent = since;
-}
+const banner = byId("lost");
+let lostAt = 0; // 0: it answers
 
 events.addEventListener("lost", async () => {
   const since = Date.now();
+  const silence = el("span", { "aria-hidden": "true" });
   lostAt = since;
   document.body.classList.add("is-lost");
-  byId("lost").hidden = false;
-  byId("lost").className = "banner";
-  byId("lost").replaceChildren(
-    el("strong", { text: "The service does not answer. " }),
-    "The page shows old data and retries automatically.",
-    el("span", { "aria-hidden": "true" }),
-  );
-  const still = () => document.body.classList.contains("is-lost") && lostAt === since;
-  for (let i = 0; still(); i += 1) {
-    await new Promise((done) => setTimeout(done, AGAIN_MS[Math.min(i, AGAIN_MS.length - 1)]));
-    if (!still()) return; // it is back, and may be lost again since
-    tellLost();
+  banner.hidden = false;
+  banner.className = "banner";
+  banner.replaceChildren(el("strong", { text: "The service does not answer. " }),
+    "The page shows old data and retries automatically.", silence);
+  for (;;) {
+    await new Promise((done) => setTimeout(done, AGAIN_MS));
+    if (lostAt !== since) return; // it is back, and may be lost again since
+    silence.textContent = ` No reply for ${Math.round((Date.now() - since) / 1000)} s.`;
     await ask("livez").catch(() => null);
   }
 });
 
 events.addEventListener("back", () => {
+  lostAt = 0;
   document.body.classList.remove("is-lost");
-  byId("lost").className = "banner good";
-  byId("lost").replaceChildren(el("strong", { text: "The service answers again." }));
-  setTimeout(() => {
-    if (!document.body.classList.contains("is-lost")) byId("lost").hidden = true;
-  }, 4_000);
+  banner.className = "banner good";
+  banner.replaceChildren(el("strong", { text: "The service answers again." }));
+  setTimeout(() => (banner.hidden = !lostAt), 4_000);
   begin();
 });
 
@@ -112,20 +103,19 @@ events.addEventListener("back", () => {
 
 events.addEventListener("token", ({ detail: problem }) => {
   byId("token-open").hidden = false;
-  byId("token-forget").hidden = !token.get();
   if (dialog.open) return;
-  byId("token-why").textContent = token.get()
-    ? `The service refused the token: ${problem.message}.`
-    : "Tokens are defined in the configuration of the service.";
-  dialog.showModal();
-  byId("token-text").focus();
+  askToken(token.get() ? `The service refused the token: ${problem.message}.`
+    : "Tokens are defined in the configuration of the service.");
 });
 
-byId("token-open").addEventListener("click", () => {
-  byId("token-why").textContent = "";
+function askToken(why) {
+  byId("token-why").textContent = why;
   byId("token-forget").hidden = !token.get();
   dialog.showModal();
-});
+  byId("token-text").focus();
+}
+
+byId("token-open").addEventListener("click", () => askToken(""));
 byId("token-cancel").addEventListener("click", () => dialog.close());
 byId("token-forget").addEventListener("click", () => {
   token.set("");

@@ -3,7 +3,7 @@
 
 import { ask } from "./api.js";
 import { button, el, say, showProblem } from "./dom.js";
-import { bits, count, large, lapse } from "./format.js";
+import { bits, count, large, duration } from "./format.js";
 
 const NEED = { nodes: 200, rate_hz: 5_000, year: new Date().getUTCFullYear() + 35 };
 const WORDS = { nodes: "Nodes", rate_hz: "IDs per second of each", year: "Until the end of" };
@@ -54,7 +54,7 @@ export class Needs {
     const fits = plan.javascript_safe ? "JavaScript numbers hold it exactly" :
       plan.bigint_safe ? "a signed BIGINT holds it" : "store it as a UUID, bytes or text";
     const rows = [
-      [`${lapse(plan.left_s)} left`, `until ${plan.exhausted.slice(0, 10)}`],
+      [`${duration(plan.left_s)} left`, `until ${plan.exhausted.slice(0, 10)}`],
       [`${large(plan.nodes)} nodes`, `${large(plan.ids_per_second)} IDs per second each`],
       [bits(plan.bits), `${fits}; ${count(plan.characters[plan.encoding])} characters of ` +
         plan.encoding],

@@ -15,14 +15,15 @@ from sys import byteorder
 
 from frazil.schemes.scheme import Scheme
 from frazil.service.http.asgi import FRESH, SAFE, Headers
+from frazil.service.namespace import texts
 from frazil.service.problems import Problem
-from frazil.service.texts import texts
 from frazil.walk.walk import COMPILED
 
 __all__ = ["JSON", "PACKED", "TEXT", "Format", "Json", "Lines", "Packed", "chosen", "fits_number"]
 
 PACKED = "application/octet-stream"
 JSON, TEXT = "application/json", "text/plain"
+_OURS = (JSON, TEXT, PACKED)
 _EXACT_BITS = 53
 
 
@@ -150,35 +151,23 @@ def chosen(accept: str) -> str:
 
     Raises Problem if it accepts none. Source: RFC 9110, 12.5.1.
     """
-    ours = (JSON, TEXT, PACKED)
-    if not accept.strip():
-        return JSON
-    best, best_weight = "", 0.0
-    wanted = [_range(part) for part in accept.split(",")[:32]]
-    for name in ours:
-        fitting = [(len(r.rstrip("*")), w) for r, w in wanted if _covers(r, name)]
-        weight = max(fitting)[1] if fitting else 0.0
-        if weight > best_weight:
-            best, best_weight = name, weight
-    if not best:
-        raise Problem("not-acceptable", f"accept one of {', '.join(ours)}")
+    wanted = dict(map(_range, (accept.strip() or "*").split(",")[:32]))
+
+    def weight(name: str) -> float:
+        fitting = (name, f"{name.partition('/')[0]}/*", "*/*", "*")  # the most specific first
+        return next((wanted[one] for one in fitting if one in wanted), 0.0)
+
+    best = max(_OURS, key=weight)
+    if not weight(best):
+        raise Problem("not-acceptable", f"accept one of {', '.join(_OURS)}")
     return best
 
 
 def _range(part: str) -> tuple[str, float]:
     """Return ``text/*;q=0.5`` as ("text/*", 0.5). An invalid weight counts as 0."""
-    name, *parameters = part.lower().split(";")
-    for parameter in parameters:
-        key, _, value = parameter.strip().partition("=")
-        if key == "q":
-            try:
-                return name.strip(), min(max(float(value), 0.0), 1.0)
-            except ValueError:
-                return name.strip(), 0.0
-    return name.strip(), 1.0
-
-
-def _covers(wanted: str, name: str) -> bool:
-    return wanted in {name, "*/*", "*"} or (
-        wanted.endswith("/*") and name.startswith(wanted.removesuffix("*"))
-    )
+    name, *parameters = (text.strip() for text in part.lower().split(";"))
+    weight = next((text[2:] for text in parameters if text.startswith("q=")), "1")
+    try:
+        return name, min(max(float(weight), 0.0), 1.0)
+    except ValueError:
+        return name, 0.0

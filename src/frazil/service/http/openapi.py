@@ -72,6 +72,8 @@ _AS_NUMBER = _parameter(
     "1: JSON numbers instead of strings, if every ID of the scheme fits in 53 bits.",
 )
 _ID = {"type": ["string", "integer"], "description": "The ID as a string; a number with ?number=1."}
+_COUNT = {"type": "integer", "minimum": 1, "maximum": BATCH_MOST}
+_NONCE = {"type": "string", "pattern": "^[!-~]{0,64}$", "description": "Printable ASCII."}
 _MOMENT = {"type": "string", "examples": ["2026-01-01", "2026-01-01T12:00:00Z"]}
 _OPEN: dict[str, Any] = {"security": []}
 _READY: dict[str, Any] = an_object(ready=FLAG)
@@ -119,19 +121,8 @@ _PATHS = {
         "Create many IDs, in order. After an error, the reply is incomplete.",
         _ids(an_object(**NAMES, ids={"type": "array", "items": _ID}), "The IDs.", "ids/0"),
         _NS,
-        _parameter(
-            "n",
-            "query",
-            {"type": "integer", "minimum": 1, "maximum": BATCH_MOST},
-            "The number of IDs.",
-            required=True,
-        ),
-        _parameter(
-            "Frazil-Nonce",
-            "header",
-            {"type": "string", "pattern": "^[!-~]{0,64}$"},
-            "Printable ASCII, returned in the reply to identify duplicate replies.",
-        ),
+        _parameter("n", "query", _COUNT, "The number of IDs.", required=True),
+        _parameter("Frazil-Nonce", "header", _NONCE, "It comes back, to tell replies apart."),
         _AS_NUMBER,
         method="post",
     ),

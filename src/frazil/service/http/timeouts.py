@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from frazil.service.problems import Problem, busy
 
@@ -47,11 +47,6 @@ _PARSED_MOST = 16  # requests of a connection in one iteration of the event loop
 _UNREAD_MOST = 4_096  # bytes of replies that wait for the client
 _GRACE_S = 2  # after the connection is made, its last request or its reply
 _IDLE_S = 30
-
-_TIMEOUT_REPLY = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-_TOO_LARGE_REPLY = (
-    b"HTTP/1.1 431 Headers Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-)
 
 _UNUSUAL = frozenset(
     b"connection content-length expect origin referer sec-fetch-site".split()
@@ -312,7 +307,7 @@ class _HttpProtocol(HttpToolsProtocol):
         """Ignore further data because a head is too long; close after pending replies."""
         self._ignoring = True
         if self._idle:
-            self._close_with(_TOO_LARGE_REPLY)
+            self._close_with(431)
         else:
             self._request_due_s = inf
             self.cycle.keep_alive = False
@@ -331,12 +326,13 @@ class _HttpProtocol(HttpToolsProtocol):
         if answering or self.flow.read_paused:  # earlier replies come first
             self._request_due_s = now_s + self.timeout_s
         elif self._in_head:
-            self._close_with(_TIMEOUT_REPLY)
+            self._close_with(408)
         else:
             self.transport.abort()
 
-    def _close_with(self, words: bytes) -> None:
+    def _close_with(self, status: int) -> None:
         self._request_due_s = inf
         if not self.transport.is_closing():
-            self.transport.write(words)
+            head = b"connection: close\r\ncontent-length: 0\r\n\r\n"
+            self.transport.write(STATUS_LINE[status] + head)
             self.transport.close()

@@ -10,6 +10,7 @@ answers the requests of all its connections, and gives its claims back.
 """
 
 import asyncio
+import multiprocessing
 import os
 import resource
 import signal
@@ -19,19 +20,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from multiprocessing.connection import Connection
 from typing import Any
 
 import uvicorn
 
 from frazil.errors import ConfigError, FrazilError
 from frazil.service import logs
-from frazil.service.acceptor import Acceptor
+from frazil.service.acceptor import Acceptor, listen, prepared
 from frazil.service.app import App
 from frazil.service.http.timeouts import http_protocol, sweep
-from frazil.service.layout_check import check_layouts
 from frazil.service.process.greeting import greeting
 from frazil.service.process.workers import Supervisor, hold_signals, release_signals
 from frazil.service.settings import Settings
+from frazil.service.state import State
 from frazil.service.worker_stats import WorkerStats
 
 __all__ = ["SHUTDOWN_MOST_S", "serve"]
@@ -39,6 +41,7 @@ __all__ = ["SHUTDOWN_MOST_S", "serve"]
 SHUTDOWN_MOST_S = 32
 """The most seconds from the signal to the end of the process."""
 
+_CHECK_MOST_S = 5.0
 _SHUTDOWN_S = 30
 _DRAIN_S = 0.5
 _CONNECTIONS_MOST = 1_000
@@ -46,8 +49,6 @@ _DESCRIPTORS = 100  # for all that is no connection of a client
 _HANDSHAKE_MOST_S = 2.0  # at the shutdown
 _SWEEP_S = 0.1
 _INHERITED = 3  # the first descriptor that systemd passes: sd_listen_fds(3)
-_RECEIVED = 65_536  # bytes of a client that the kernel keeps: the longest body
-_UNSENT = 65_536  # bytes for a client that does not read
 _SWITCH_S = 0.0001  # how long a search may keep the interpreter from the event loop
 
 
@@ -99,12 +100,11 @@ class _Server(uvicorn.Server):
         if not self.started:
             return
         settings = self._app.state.settings
-        tls = None if settings.tls is None else settings.tls.context()
         state = {"server_state": self.server_state, "app_state": self.lifespan.state}
         protocol: Any = self.config.http_protocol_class
         make = partial(protocol, config=self.config, **state)
         timeout_s = settings.client_timeout_us / 1e6
-        self._acceptor = Acceptor(self._sockets.http, make, tls, timeout_s)
+        self._acceptor = Acceptor(self._sockets.http, make, settings.tls_context(), timeout_s)
         self._sweeping = loop.create_task(self._sweep())
         if self._stop_socket is not None:
             loop.add_reader(self._stop_socket, self._on_stop)
@@ -133,13 +133,12 @@ class _Server(uvicorn.Server):
         """Use new tokens, quotas, namespaces and certificates; an invalid file changes nothing."""
         try:
             settings = self._reread()
-            tls = None if settings.tls is None else settings.tls.context()
+            tls = settings.tls_context()
             self._app.reload(settings, tls)
         except FrazilError as error:
             logs.LOGGER.warning("not reloaded", extra={"facts": {"why": str(error)}})
             return
-        if (tls is None) == (self._acceptor.tls is None):
-            self._acceptor.tls = tls
+        self._acceptor.reload(tls)
         logs.event("reloaded", tokens=len(settings.tokens))
 
     def _on_stop(self) -> None:
@@ -156,7 +155,7 @@ def serve(settings: Settings, reread: Callable[[], Settings] | None = None) -> N
     """
     logs.set_up()
     settings.check()
-    check_layouts(settings)
+    _check_layouts(settings)
     hold_signals()
     try:
         _open_and_serve(settings, reread or (lambda: settings))
@@ -184,17 +183,55 @@ def _open_and_serve(settings: Settings, reread: Callable[[], Settings]) -> None:
     Supervisor(settings.workers, work, log_addresses, sockets.close, reload).run()
 
 
+def _check_layouts(settings: Settings) -> None:
+    """Raise ConfigError if the layout of a namespace differs from that of its record.
+
+    A registry that does not answer is skipped; ``State.recheck`` checks it later. The check needs
+    connections and threads, and workers that are forked later must inherit neither. So it runs in a
+    child process that has ended before the service starts.
+    """
+    context = multiprocessing.get_context("fork")
+    reader, writer = context.Pipe(duplex=False)
+    process = context.Process(target=_check, args=(settings, writer), daemon=True)
+    process.start()
+    writer.close()
+    error: FrazilError | None = None
+    try:
+        if reader.poll(_CHECK_MOST_S):
+            error = reader.recv()
+    except EOFError:  # the child died; the service itself repeats the check
+        pass
+    finally:
+        process.kill()
+        process.join()
+        reader.close()
+    if error is not None:
+        raise error
+
+
+def _check(settings: Settings, writer: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the parent kills this process
+    # A memory: registry is created by the process that serves it.
+    kept = tuple(one for one in settings.namespaces if not one.url.startswith("memory:"))
+    try:
+        asyncio.run(State(replace(settings, namespaces=kept)).check_layouts())
+    except FrazilError as error:
+        writer.send(error)
+    else:
+        writer.send(None)
+
+
 def _open(settings: Settings) -> _Sockets:
     """Open both sockets, or none; or use those of the parent, as systemd passes them."""
     if os.environ.get("LISTEN_PID") == str(os.getpid()):
         count = int(os.environ.get("LISTEN_FDS", "1"))
-        passed = [_prepared(socket.socket(fileno=_INHERITED + n)) for n in range(min(count, 2))]
+        passed = [prepared(socket.socket(fileno=_INHERITED + n)) for n in range(min(count, 2))]
         return _Sockets(passed[0], passed[1] if count > 1 else None, kept=True)
-    http = _listen(settings.host, settings.port, "--host or --port")
+    http = listen(settings.host, settings.port, "--host or --port")
     if settings.resp_port is None:
         return _Sockets(http, None)
     try:
-        return _Sockets(http, _listen(settings.host, settings.resp_port, "port for Redis (--resp)"))
+        return _Sockets(http, listen(settings.host, settings.resp_port))
     except ConfigError:
         http.close()
         raise
@@ -250,27 +287,3 @@ def _connections(sockets: _Sockets) -> int:
     """Return how many HTTP connections there may be, with the descriptors of this process."""
     descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _DESCRIPTORS
     return max(10, min(_CONNECTIONS_MOST, descriptors // (1 if sockets.resp is None else 2)))
-
-
-def _listen(host: str, port: int, another: str) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listener = socket.create_server((host, port), family=family, backlog=1024)
-    except OSError as error:
-        raise ConfigError(
-            f"{host}:{port}: {error.strerror or error}; choose another {another}",
-            host=host,
-            port=port,
-        ) from None
-    return _prepared(listener)
-
-
-def _prepared(listener: socket.socket) -> socket.socket:
-    """Set what the connections of a listening socket inherit."""
-    # asyncio sets it only on sockets that name their protocol, and the second packet of a reply
-    # would wait up to 40 ms for the acknowledgement of the first.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED)
-    if hasattr(socket, "TCP_NOTSENT_LOWAT"):
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
-    return listener

@@ -24,9 +24,8 @@ from frazil.errors import FrazilError, Misuse
 from frazil.schemes.scheme import Scheme
 from frazil.service import logs
 from frazil.service.inspection import facts_of
-from frazil.service.namespace import ServedNamespace
+from frazil.service.namespace import ServedNamespace, texts
 from frazil.service.problems import TITLES, no_id, refused
-from frazil.service.texts import texts
 from frazil.service.tokens import Guard, OverQuota, Scope
 
 __all__ = ["IDS_MOST", "OK", "Again", "Answer", "Commands", "bulk", "error_of", "shown"]

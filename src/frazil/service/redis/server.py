@@ -18,7 +18,6 @@ import socket
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from ssl import SSLContext
 from typing import cast
 
 from frazil.service import logs
@@ -323,40 +322,24 @@ class _Connection(asyncio.BufferedProtocol):
 
 
 class RespServer:
-    """The Redis endpoint. ``await start()``, later ``await stop()``."""
+    """The Redis endpoint on a listening socket. Created in the event loop."""
 
-    def __init__(self, state: State) -> None:
-        self._commands = Commands(state.namespaces, state.guard)
-        self._settings = state.settings
+    def __init__(self, state: State, listener: socket.socket) -> None:
+        settings = state.settings
+        timeout_s = settings.client_timeout_us / 1e6
+        commands, turns = Commands(state.namespaces, state.guard), _Turns()
         self._open: set[_Connection] = set()
-        self._turns = _Turns()
-        self._acceptor: Acceptor | None = None
-
-    async def start(self, listener: socket.socket | None = None) -> None:
-        """Serve on a listening socket, or on the address of the settings. Raises OSError."""
-        settings, timeout_s = self._settings, self._settings.client_timeout_us / 1e6
-        if listener is None:
-            family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-            address = settings.host, settings.resp_port or 0
-            listener = socket.create_server(address, family=family)
         self._listener = listener
-        self._acceptor = Acceptor(
+        self.acceptor = Acceptor(
             listener,
-            lambda: _Connection(self._commands, self._open, self._turns, timeout_s),
-            None if settings.tls is None else settings.tls.context(),
+            lambda: _Connection(commands, self._open, turns, timeout_s),
+            settings.tls_context(),
             timeout_s,
         )
 
-    def reload(self, tls: SSLContext | None) -> None:
-        """Use another certificate for new connections."""
-        if self._acceptor is not None and (tls is None) == (self._acceptor.tls is None):
-            self._acceptor.tls = tls
-
     async def stop(self) -> None:
         """Accept no more connections, answer pending commands, and close all connections."""
-        if self._acceptor is None:
-            return
-        self._acceptor.stop()
+        self.acceptor.stop()
         self._listener.close()
         begun = [task for one in list(self._open) if (task := one.finish()) is not None]
         with suppress(asyncio.CancelledError):
