@@ -73,8 +73,9 @@ def command(
       frazil serve --config frazil.toml
     """
     try:
-        from frazil.service import read_settings, tls, tokens
+        from frazil.service import read_settings, tokens
         from frazil.service.process.server import serve
+        from frazil.service.settings import Tls
     except ModuleNotFoundError as error:
         if error.name == "fcntl":  # Windows has none
             raise ConfigError(
@@ -95,7 +96,7 @@ def command(
         settings = read_settings(config, url)
         if tls_cert and tls_key:
             client_ca = settings.tls.client_ca if settings.tls else ""
-            settings = replace(settings, tls=tls.Tls(tls_cert, tls_key, client_ca))
+            settings = replace(settings, tls=Tls(tls_cert, tls_key, client_ca))
         return replace(settings, without_tokens=without_tokens, **given)
 
     serve(read(), read)

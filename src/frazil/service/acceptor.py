@@ -10,7 +10,6 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
-from contextlib import suppress
 
 from frazil.errors import ConfigError
 from frazil.service import logs
@@ -87,15 +86,13 @@ class Acceptor:
     async def _connect(self, connection: socket.socket) -> None:
         limit_s = None if self._tls is None else self._handshake_s
         try:
-            with suppress(OSError, TimeoutError):  # the client has disconnected, or is no TLS one
-                await self._loop.connect_accepted_socket(
-                    self._make, connection, ssl=self._tls, ssl_handshake_timeout=limit_s
-                )
-                return
-        except BaseException:
+            await self._loop.connect_accepted_socket(
+                self._make, connection, ssl=self._tls, ssl_handshake_timeout=limit_s
+            )
+        except BaseException as error:
             connection.close()
-            raise
-        connection.close()
+            if not isinstance(error, OSError):  # the client has disconnected, or is no TLS one
+                raise
 
 
 def listen(host: str, port: int, another: str = "port for Redis (--resp)") -> socket.socket:

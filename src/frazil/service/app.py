@@ -20,7 +20,7 @@ from frazil.service.acceptor import listen
 from frazil.service.console import pages
 from frazil.service.http import asgi
 from frazil.service.http.asgi import Receive, Scope, Send
-from frazil.service.http.cors import Cors
+from frazil.service.http.cors import Cors, is_preflight, preflight
 from frazil.service.http.id_endpoints import BatchEndpoint, SingleIdEndpoint
 from frazil.service.http.routes import Routes
 from frazil.service.http.traces import Traces
@@ -62,8 +62,6 @@ class App:
             self._endpoints[path] = "console", page
         for served in state.namespaces.values():
             self._serve(served)
-        if self.at_once:
-            self.at_once[b"/livez"] = self._live
         self._routes = Routes(state)
 
     def _serve(self, served: ServedNamespace) -> None:
@@ -74,10 +72,6 @@ class App:
         self._endpoints[f"{path}s"] = "ids", BatchEndpoint(served, guard)
         if not (self._traces.on or self._cors.on):
             self.at_once[path.encode()] = single.at_once
-
-    def _live(self, _fields: Mapping[bytes, bytes]) -> bytes:
-        self._count(200)
-        return asgi.LIVE
 
     def reload(self, settings: Settings, tls: SSLContext | None) -> None:
         """Use the tokens, quotas and new namespaces of other settings, and a new certificate.
@@ -108,12 +102,11 @@ class App:
         name = "other"
         try:
             self._refuse(scope)
-            if self._cors.on:
-                if await self._cors.answered(scope, send):
-                    self._count(204)
-                    return
-                send = _adding(send, self._cors.headers(scope))
             name, endpoint = self._endpoints.get(scope["path"], (name, self._routes))
+            if self._cors.on:
+                send = _adding(send, self._cors.headers(scope))
+                if is_preflight(scope):
+                    name, endpoint = "other", preflight
             status = await endpoint(scope, receive, send)
         except Problem as problem:
             status = problem.status
@@ -130,9 +123,6 @@ class App:
             asgi.refuse_strange_host(scope)
         if self.state.guard.is_open:
             self._cors.refuse_page(scope)
-
-    def _count(self, status: int) -> None:
-        self.state.requests["other", status] += 1
 
     async def _live_on(self, receive: Receive, send: Send) -> None:
         """Start before the first request, and stop after the last one."""

@@ -21,17 +21,8 @@ from frazil.errors import FrazilError
 from frazil.inputs.masking import masked
 from frazil.system.clock import boot_ns, moment_text, wall_us
 
-__all__ = [
-    "LOGGER",
-    "Lines",
-    "ReadableLines",
-    "bug",
-    "event",
-    "failure",
-    "on_terminal",
-    "rarely",
-    "set_up",
-]
+__all__ = ["LOGGER", "Lines", "ReadableLines", "bug", "event", "failure", "on_terminal", "rarely"]
+__all__ += ["set_up"]
 
 LOGGER = logging.getLogger("frazil.service")
 
@@ -136,16 +127,12 @@ def event(what: str, **facts: Any) -> None:
 def failure(namespace: str, error: FrazilError, what: str = "no id") -> None:
     """Log that a namespace could not issue an ID. what: the event."""
     kind = type(error).__name__
-    skipped = _skipped(namespace, what, kind)
-    if skipped is None:
-        return
-    facts = {"namespace": namespace, "error": kind, "why": masked(error), "skipped": skipped}
-    LOGGER.warning(what, extra={"facts": facts})
+    rarely(what, (namespace, kind), namespace=namespace, error=kind, why=masked(error))
 
 
-def rarely(what: str, **facts: Any) -> None:
-    """Log a warning, unless it was logged a moment ago."""
-    skipped = _skipped("", what)
+def rarely(what: str, of: tuple[str, ...] = (), **facts: Any) -> None:
+    """Log a warning, unless it was logged a moment ago. of: what else tells two of them apart."""
+    skipped = _skipped(what, *of)
     if skipped is not None:
         LOGGER.warning(what, extra={"facts": {**facts, "skipped": skipped}})
 

@@ -5,17 +5,19 @@ are read from the generator at that moment. Each worker has its own lines: a sum
 would fall when one of them restarts.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from frazil.metrics import COUNTERS, GAUGES, families
-from frazil.service.namespace import ServedNamespace
 from frazil.service.worker_stats import WorkerReport
 
-__all__ = ["Metrics"]
+__all__ = ["MEDIA_TYPE", "Metrics"]
+
+MEDIA_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 
 _FIELDS = {
     "store_errors": "renew_failures",
@@ -25,44 +27,33 @@ _FIELDS = {
 """The fields of ``Gauge`` that a ``Status`` calls otherwise."""
 
 
+@dataclass(frozen=True)
 class Metrics(Collector):
-    """The metrics of a service. reports: returns all worker reports."""
+    """The metrics of a service. schemes: the names of those of the namespaces that are shown."""
 
-    media_type = b"text/plain; version=0.0.4; charset=utf-8"
+    schemes: Mapping[str, str]
+    reports: Sequence[WorkerReport]
 
-    def __init__(
-        self,
-        namespaces: Mapping[str, ServedNamespace],
-        reports: Callable[[], Sequence[WorkerReport]],
-    ) -> None:
-        self._namespaces = namespaces
-        self._reports = reports
-        self._shown: Collection[str] = ()
-        self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(self)
-
-    def text(self, shown: Collection[str]) -> bytes:
-        """Return the metrics of some namespaces in Prometheus's text format."""
-        self._shown = shown
-        return generate_latest(self._registry)
+    def text(self) -> bytes:
+        """Return the metrics in Prometheus's text format."""
+        return generate_latest(self)
 
     def collect(self) -> Iterator[Metric]:
         """See Collector."""
-        reports = self._reports()
         labels = ("namespace", "scheme", "worker")
         shown = {
-            (name, self._namespaces[name].scheme.name, str(report.worker)): {
+            (name, self.schemes[name], str(report.worker)): {
                 field: getattr(gauge, _FIELDS.get(field, field)) for field in (*COUNTERS, *GAUGES)
             }
-            for report in reports
+            for report in self.reports
             for name, gauge in report.gauges.items()
-            if name in self._shown and name in self._namespaces
+            if name in self.schemes
         }
         yield from families(labels, shown, shown)
         by = ("door", "status", "worker")
         words = "Replies by endpoint and status."
         replies = CounterMetricFamily("frazil_http_replies", words, labels=by)
-        for report in reports:
+        for report in self.reports:
             for (door, status), count in sorted(report.replies.items()):
                 replies.add_metric((door, str(status), str(report.worker)), count)
         yield replies

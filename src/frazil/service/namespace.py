@@ -9,7 +9,7 @@
 - a call failed within the last seconds;
 - it is a counter that was never set up, so nothing tells its first value.
 
-That read (see ``record_cache``) also compares the layout of the record with that of the namespace.
+That read (see ``RecordCache``) also compares the layout of the record with that of the namespace.
 A service that is configured for another layout reports it at the start, or as soon as its registry
 answers.
 
@@ -22,11 +22,13 @@ import asyncio
 import shlex
 from array import array
 from collections.abc import Awaitable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from frazil.aio import AwaitedGenerator
+from frazil.claims.claim import Snapshot
 from frazil.claims.record import layout_mismatch
 from frazil.errors import (
     ClockError,
@@ -41,10 +43,10 @@ from frazil.errors import (
 from frazil.generator.awaiting import wait_through
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
+from frazil.generator.request import Request
 from frazil.inputs.masking import masked
 from frazil.schemes.scheme import PRESETS, Scheme
 from frazil.service import logs
-from frazil.service.record_cache import RecordCache
 from frazil.service.settings import Namespace
 from frazil.system.clock import boot_ns, moment_text, to_us, wall_us
 from frazil.walk.walk import Pause
@@ -61,10 +63,64 @@ class _NoCounter(ConfigError):
     """A counter has no record. The service starts nevertheless, and uses it once it is set up."""
 
 
+_ONE_READ_NS = 500_000_000
+_READ_MOST_S = 3.0
 _MANY = 16  # keyed texts that are worth an array
 _HAS_NUMPY = find_spec("numpy") is not None
 _REFUSED_NS = 5_000_000_000
 _HICCUP_S = 4  # for so long, callers wait for a registry that does not answer
+
+
+class Known(NamedTuple):
+    """What was read, and when."""
+
+    at_ns: int
+    snapshot: Snapshot | None
+
+
+class RecordCache:
+    """The record of a namespace, for ``/readyz`` and the claims table. Connects at the first read.
+
+    Each read of the registry answers all requests of half a second. Reads run one at a time, in a
+    thread and on a connection of their own, so no generator waits for them. last: the last read
+    that was answered; None before.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._registry = registry_of(request)
+        self.terms = self._registry.terms
+        self._thread = ThreadPoolExecutor(1, f"frazil-look-{request.namespace}")
+        self._reading: asyncio.Task[Snapshot | FrazilError | None] | None = None
+        self._began_ns = 0
+        self.last: Known | None = None
+
+    async def read(self) -> Snapshot | None:
+        """Return the contents of the record, or None if there is none. Raises registry errors."""
+        task = self._reading
+        if task is None or (task.done() and boot_ns() - self._began_ns > _ONE_READ_NS):
+            self._began_ns = boot_ns()
+            task = self._reading = asyncio.create_task(self._look())
+        # The read continues if the caller is cancelled: a registry serves one thread at a time.
+        done, _ = await asyncio.wait([task], timeout=_READ_MOST_S)
+        if not done:
+            raise RegistryUnavailable(
+                f"the registry did not answer within {_READ_MOST_S:g} s; retry"
+            )
+        found = task.result()
+        if isinstance(found, FrazilError):
+            raise found.again()
+        return found
+
+    async def _look(self) -> Snapshot | FrazilError | None:
+        """Return the error instead of raising it, since no caller may be waiting for it."""
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(
+                self._thread, self._registry.look
+            )
+        except FrazilError as error:
+            return error
+        self.last = Known(boot_ns(), found)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,17 +247,15 @@ class ServedNamespace:
         self.failures += 1
         self._refused_ns = boot_ns()
 
-    async def check_layout(self) -> None:
-        """Compare the layout with that of the record. Raises ConfigError, which names both.
+    async def check_layout(self) -> str:
+        """Compare the layout with that of the record: "", or the problem, which names both.
 
         If the registry does not answer, ``recheck`` repeats the check.
         """
         await self._look()
-        if isinstance(self._look_error, Misuse) and not isinstance(self._look_error, _NoCounter):
-            raise ConfigError(
-                f"namespace {self.name!r} cannot be served: {self._look_error}",
-                **{**self._look_error.facts, "namespace": self.name},
-            )
+        error = self._look_error
+        wrong = isinstance(error, Misuse) and not isinstance(error, _NoCounter)
+        return f"namespace {self.name!r} cannot be served: {error}" if wrong else ""
 
     async def recheck(self) -> None:
         """Read the record again if the last read failed or found an error, and log the error.

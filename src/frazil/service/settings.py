@@ -8,11 +8,11 @@ Reading the settings checks everything and opens no connection.
 """
 
 import re
+import ssl
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import ip_address
 from pathlib import Path
-from ssl import SSLContext
 from typing import Any
 
 from frazil.errors import ConfigError, LayoutExhausted, Misuse
@@ -23,17 +23,17 @@ from frazil.inputs.keys import read_keys
 from frazil.remote.http.config import NAME, NAME_RULE
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
-from frazil.service.tls import Tls, read_tls
 from frazil.service.tokens import ANYWHERE, SCOPES, Token, is_hash
 from frazil.service.toml_reader import Table, read_table
 from frazil.system.clock import to_us
 from frazil.system.host import default_url
 
-__all__ = ["WORKERS_MOST", "Namespace", "Settings", "is_loopback", "read_settings"]
+__all__ = ["WORKERS_MOST", "Namespace", "Settings", "Tls", "is_loopback", "read_settings"]
 
 WORKERS_MOST = 64
 _FOR_ONE = {"memory", "static"}
 _DURATION = "a duration with its unit, like '200ms'"
+_PEM = "the name of a PEM file"
 _PORT = "a port from 0 to 65535"
 _WORKERS = f"a number of processes from 1 to {WORKERS_MOST}"
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
@@ -42,6 +42,32 @@ _HASH = "'sha256:' and 64 hex digits (frazil serve --new-token)"
 _EXPIRY = "a time with a UTC offset, like 2027-01-01T00:00:00Z"
 _QUOTA = "a whole number of IDs"
 _ORIGINS = "a list of origins, like ['https://app.example'], or ['*']"
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Names of PEM files. Without client_ca, clients need no certificate."""
+
+    cert: str
+    key: str
+    client_ca: str = ""
+
+    def context(self) -> ssl.SSLContext:
+        """Return the SSL context. Raises ConfigError for files that do not load or match."""
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        at = f"{self.cert} with {self.key}"
+        try:
+            context.load_cert_chain(self.cert, self.key, password=_no_password)
+            if self.client_ca:
+                at = self.client_ca
+                context.load_verify_locations(self.client_ca)
+                context.verify_mode = ssl.CERT_REQUIRED
+        except (OSError, ValueError) as error:  # of OpenSSL too
+            raise ConfigError(
+                f"TLS: {at}: {getattr(error, 'strerror', None) or error}; use PEM files, and a key "
+                "without a password"
+            ) from None
+        return context
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +106,7 @@ class Settings:
     client_timeout_us: int = 10_000_000
     workers: int = 1
 
-    def tls_context(self) -> SSLContext | None:
+    def tls_context(self) -> ssl.SSLContext | None:
         """Return the TLS context of the listening sockets. Raises ConfigError."""
         return None if self.tls is None else self.tls.context()
 
@@ -121,7 +147,7 @@ def read_settings(path: Path | None = None, url: str | None = None) -> Settings:
     host = server.take("host", str, "127.0.0.1", "an address to listen on")
     port = _port(server, "port", 8080)
     resp_port = _port(server, "resp_port", -1)
-    tls = read_tls(server)
+    tls = _tls(server)
     cors = server.texts("cors", _ORIGINS, needed=False)
     for origin in cors:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
@@ -157,6 +183,24 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _tls(server: Table) -> Tls | None:
+    """Return the TLS settings of the table ``[server]``, or None."""
+    cert, key, client_ca = (
+        server.take(name, str, "", _PEM) for name in ("tls_cert", "tls_key", "tls_client_ca")
+    )
+    if not (cert or key or client_ca):
+        return None
+    for name, value in (("tls_cert", cert), ("tls_key", key)):
+        if not value:
+            server.refuse(name, value, f"{_PEM}, together with the other TLS keys")
+    return Tls(cert, key, client_ca)
+
+
+def _no_password() -> str:
+    """Refuse; without this callback OpenSSL would prompt on the terminal."""
+    raise ValueError("the key has a password")
 
 
 def _client_timeout_us(table: Table) -> int:
@@ -240,7 +284,7 @@ def _token(table: Table, known: set[str]) -> Token:
     if not is_hash(digest):
         # The value may be the token itself, which must not appear in a log or on a terminal.
         table.refuse("hash", "...", _HASH)
-    names = f"a list of {', '.join(sorted(known))}, or ['*']"
+    names = f"a list of {', '.join(sorted(known))}, or '*'"
     places = table.texts("namespaces", names, {*known, ANYWHERE})
     scopes = table.texts("scopes", f"a list of {', '.join(SCOPES)}", SCOPES)
     expires: Any = table.take("expires", datetime, None, _EXPIRY)

@@ -9,7 +9,6 @@ from collections import Counter
 from frazil.claims.holder import Holder
 from frazil.errors import ConfigError
 from frazil.service.alarms import History, Watch
-from frazil.service.metrics import Metrics
 from frazil.service.namespace import ServedNamespace
 from frazil.service.settings import Settings
 from frazil.service.tokens import Guard
@@ -33,21 +32,20 @@ class State:
         settings.check()
         self.settings = settings
         self.stopping = False
-        self._stats: WorkerStats | None
-        self._stats, self._index = worker or (None, 0)
-        buckets = None if worker is None else worker[0].buckets
-        self.guard = Guard(settings.tokens, buckets, without_tokens=settings.without_tokens)
+        self._stats, self._index = worker or (WorkerStats(1), 0)
+        self.started_ns = self._stats.started_ns
+        self.guard = Guard(
+            settings.tokens, self._stats.buckets, without_tokens=settings.without_tokens
+        )
         self.namespaces = {one.name: ServedNamespace(one) for one in settings.namespaces}
-        self.started_ns = boot_ns() if self._stats is None else self._stats.started_ns
         history = History()
-        for before in [] if self._stats is None else self._stats.reports():
+        for before in self._stats.reports():
             if before.worker == self._index:
                 history = before.history
                 for served in self.namespaces.values():
                     served.new = False
         self._watch = Watch(self.namespaces, self.started_ns, history)
         self.requests: Counter[tuple[str, int]] = Counter()
-        self.metrics = Metrics(self.namespaces, self.reports)
 
     def reload(self, settings: Settings) -> list[ServedNamespace]:
         """Use other tokens, and return the new namespaces. Raises ConfigError for unsafe settings.
@@ -63,23 +61,15 @@ class State:
 
     def reports(self) -> list[WorkerReport]:
         """Return the report of each worker; that of this worker is current."""
-        mine = self._report({})
-        others = [] if self._stats is None else self._stats.reports()
-        return sorted(
-            [mine, *(one for one in others if one.worker != self._index)],
-            key=lambda report: report.worker,
-        )
+        others = (one for one in self._stats.reports() if one.worker != self._index)
+        return sorted([self._report({}), *others], key=lambda report: report.worker)
 
     async def check_layouts(self) -> None:
         """Compare each layout with its record. Raises ConfigError, which lists the differences."""
         checks = [served.check_layout() for served in self.namespaces.values()]
-        found = await asyncio.gather(*checks, return_exceptions=True)
-        errors = [one for one in found if isinstance(one, BaseException)]
-        for error in errors:
-            if not isinstance(error, ConfigError):
-                raise error
-        if errors:
-            raise ConfigError("\n".join(map(str, errors)))
+        found = [problem for problem in await asyncio.gather(*checks) if problem]
+        if found:
+            raise ConfigError("\n".join(found))
 
     async def recheck(self) -> None:
         """Read again the registries that did not answer so far, until cancelled."""
@@ -113,8 +103,7 @@ class State:
         """Look at the namespaces each second, and write a report for other workers."""
         while True:
             self.look()
-            if self._stats is not None:
-                self._stats.write(self._report(self._watch.unready))
+            self._stats.write(self._report(self._watch.unready))
             await asyncio.sleep(_PUBLISH_EVERY_S)
 
     def look(self) -> None:
@@ -125,5 +114,4 @@ class State:
     async def close(self) -> None:
         """Give back all claims, and publish the final report."""
         await asyncio.gather(*(served.close() for served in self.namespaces.values()))
-        if self._stats is not None:
-            self._stats.write(self._report({}))
+        self._stats.write(self._report({}))

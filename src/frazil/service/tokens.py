@@ -25,20 +25,8 @@ from typing import Any, Literal, NamedTuple
 from frazil.service.quota import Buckets
 from frazil.system.clock import moment_text, wall_us
 
-__all__ = [
-    "ANYWHERE",
-    "SCOPES",
-    "Charge",
-    "Guard",
-    "OverQuota",
-    "Reason",
-    "Refusal",
-    "Scope",
-    "Token",
-    "hash_of",
-    "is_hash",
-    "new_token",
-]
+__all__ = ["ANYWHERE", "SCOPES", "Charge", "Guard", "OverQuota", "Reason", "Refusal", "Scope"]
+__all__ += ["Token", "hash_of", "is_hash", "new_token"]
 
 Scope = Literal["issue", "inspect", "admin"]
 SCOPES: tuple[Scope, ...] = ("issue", "inspect", "admin")
@@ -182,18 +170,17 @@ class Guard:
         """The tokens for some of these namespaces, without anything secret; left: of the quota."""
         found = []
         for token in self.tokens.values():
-            most, expires_us = token.ids_per_minute, token.expires_us
-            if ANYWHERE in token.namespaces or token.namespaces & set(namespaces):
-                names = token.namespaces & {ANYWHERE, *namespaces}
+            names = token.namespaces & {ANYWHERE, *namespaces}
+            if names:
+                most, expires_us = token.ids_per_minute, token.expires_us
+                left_us = None if expires_us is None else expires_us - wall_us()
                 found.append(
                     {
                         "name": token.name,
                         "token_namespaces": sorted(names),
                         "scopes": [scope for scope in SCOPES if scope in token.scopes],
                         "expires": None if expires_us is None else moment_text(expires_us),
-                        "expires_in_s": None
-                        if expires_us is None
-                        else (expires_us - wall_us()) / 1e6,
+                        "expires_in_s": None if left_us is None else left_us / 1e6,
                         "ids_per_minute": most,
                         "left": None if most is None else self._buckets.left(token.digest, most),
                     }

@@ -11,6 +11,7 @@ import frazil
 from frazil.service.http.id_endpoints import CHUNK
 from frazil.service.http.openapi import DOCUMENT
 from frazil.service.namespace import BATCH_MOST
+from tests.servers.redis import until
 from tests.unit.service.conftest import Service
 
 CONFIG = """
@@ -289,8 +290,8 @@ def test_a_strange_host_is_refused(client):
 
 def test_health(client):
     assert client.get("/livez").json() == {"live": True}
+    assert until(lambda: client.get("/readyz").status_code == 200, "the first claims")
     ready = client.get("/readyz")
-    assert ready.status_code == 200
     assert ready.json() == {"ready": True, "namespaces": dict.fromkeys(SCHEMES, "ready")}
 
 

@@ -12,7 +12,7 @@ import redis
 
 import frazil
 from frazil.errors import ConfigError
-from frazil.service.tls import Tls
+from frazil.service.settings import Tls
 from tests.needs import needs
 from tests.servers.certificates import make_certificates
 from tests.unit.service.conftest import Service

@@ -38,7 +38,8 @@ function lasting({ lasts_s: lasts, left_s: left, exhausted }) {
   const exact = lasts < SHORT_S || exhausted.startsWith("year");
   const end = exact ? moment(exhausted) : exhausted.slice(0, 10);
   if (left <= 0) {
-    return ["Lifetime", "Expired", `${end}, ${duration(-left)} ago, after ${duration(lasts)}`, false];
+    const words = `${end}, ${duration(-left)} ago, after ${duration(lasts)}`;
+    return ["Lifetime", "Expired", words, false];
   }
   const words = `of ${duration(lasts)}, until ${end}`;
   return ["Lifetime", `${duration(left)} left`, words, left > FEW_YEARS_S];

@@ -50,7 +50,7 @@ export const token = {
 };
 
 /** Request a path relative to the page; with `body` as a POST. Throws Problem and Lost. */
-export async function ask(path, body, { method = body === undefined ? "GET" : "POST" } = {}) {
+export async function ask(path, body) {
   const headers = { accept: "application/json" };
   if (token.get()) headers.authorization = `Bearer ${token.get()}`;
   if (body !== undefined) headers["content-type"] = "application/json";
@@ -58,7 +58,7 @@ export async function ask(path, body, { method = body === undefined ? "GET" : "P
   let found;
   try {
     const reply = await fetch(path, {
-      method,
+      method: body === undefined ? "GET" : "POST",
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
       cache: "no-store",

@@ -7,9 +7,16 @@ const [WIDTH, HEIGHT] = [240, 48];
 export const SPAN_S = 120;
 
 /** Counts since the start, in parts of equal length, as rates; the last part has not ended. */
-export function ratesOf(counts, part_s) {
+function ratesOf(counts, part_s) {
   const whole = counts.length > 1 ? counts.slice(0, -1) : counts;
   return whole.map((n, i) => ({ value: n / part_s, ago: (whole.length - 1 - i) * part_s }));
+}
+
+/** Draw such counts with a function of `line` or `chartIn`. Returns the last rate. */
+export function drawHistory(draw, counts, part_s, label) {
+  const points = ratesOf(counts, part_s);
+  draw(points, Math.max(1, counts.length) * part_s, label);
+  return points.at(-1)?.value ?? 0;
 }
 
 /** A line over points, `{value, ago}` with seconds ago, inside an SVG; returns a function. */

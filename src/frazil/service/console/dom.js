@@ -75,6 +75,14 @@ export function copier(text, what) {
   return node;
 }
 
+/** Texts by name, each with a button that copies it; `what` begins their descriptions. */
+export function copyable(texts, what) {
+  return el("dl", { class: "texts" }, texts.map(([name, text]) => [
+    el("dt", { text: name }),
+    el("dd", {}, el("code", { text }), copier(text, `${what} ${name.toLowerCase()}`)),
+  ]));
+}
+
 async function copied(text) {
   try {
     await navigator.clipboard.writeText(text); // only over HTTPS and on localhost
@@ -89,5 +97,36 @@ async function copied(text) {
     area.remove();
     before?.focus(); // keyboard users continue from the button
     return worked;
+  }
+}
+
+/**
+ * A grid of cards, each with a title, a value and a line of words; a card is created once and then
+ * updated, so that its chart stays.
+ */
+export class Cards {
+  constructor(props = {}) {
+    this.node = el("div", { class: "answers", ...props });
+    this.clear();
+  }
+
+  clear() {
+    this.cards = new Map();
+    this.node.replaceChildren();
+  }
+
+  /** Create or update a card; `mark` is good, bad, wide or "". */
+  show(title, value, words, mark = "") {
+    let card = this.cards.get(title);
+    if (!card) {
+      const [big, small] = [el("div", { class: "value" }), el("p", { class: "quiet" })];
+      card = { big, small, node: el("div", {}, el("h3", { text: title }), big, small) };
+      this.cards.set(title, card);
+      this.node.append(card.node);
+    }
+    card.node.className = `answer ${mark}`;
+    card.big.textContent = value;
+    card.small.textContent = words;
+    return card;
   }
 }

@@ -3,9 +3,8 @@
 // A member writes its rate when it renews its claim, so the sum follows within half of a claim.
 
 import { token } from "./api.js";
-import { Cards } from "./cards.js";
 import { SPAN_S, chartIn } from "./chart.js";
-import { copier, el } from "./dom.js";
+import { Cards, copyable, el } from "./dom.js";
 import { count, large } from "./format.js";
 
 const LEAST_PERCENT = 0.01;
@@ -67,10 +66,7 @@ function lesson(namespace) {
     el("h3", { text: "No claim yet" }),
     el("p", {}, "A program claims a node number when it makes its first ID. Make one, and its ",
       "claim appears here:"),
-    el("dl", { class: "texts" }, lines.map(([title, line]) => [
-      el("dt", { text: title }),
-      el("dd", {}, el("code", { text: line }), copier(line, `the line ${title.toLowerCase()}`)),
-    ])),
+    copyable(lines, "the line"),
     el("p", { class: "quiet" }, "Programs that open the registry themselves appear too; those ",
       "that use memory: do not."),
   ];

@@ -1,7 +1,7 @@
 // Inspects an ID: bits in the colours of their fields, neighbours, and ranges of time.
 
 import { ask, within } from "./api.js";
-import { button, byId, copier, el, say, showProblem, table } from "./dom.js";
+import { button, byId, copier, copyable, el, say, showProblem, table } from "./dom.js";
 import { bits, count, localMoment, moment } from "./format.js";
 
 const JAVASCRIPT_END = 1n << 53n;
@@ -206,13 +206,9 @@ function texts(one) {
   if (number >= BIGINT_END && number < BIGINT_END << 1n) {
     warnings.push(`A signed BIGINT shows it as ${number - (BIGINT_END << 1n)}.`);
   }
-  const rows = Object.entries(one.texts).map(([name, text]) => [
-    el("dt", { text: name }),
-    el("dd", {}, el("code", { text }), copier(text, `the ID in ${name}`)),
-  ]);
   return el("section", {},
     el("h3", { text: "Written as" }),
-    el("dl", { class: "texts" }, rows),
+    copyable(Object.entries(one.texts), "the ID in"),
     warnings.map((text) => el("p", { class: "quiet", text })));
 }
 
@@ -220,8 +216,7 @@ function stretches(one) {
   const { node, show } = table(`Periods of ${one.text}`, "stretches",
     ["Period", "Start", "IDs", "Copy"]);
   show(one.stretches.map((stretch, i) => {
-    const what = i === 0 && !LENGTHS[stretch.length] ? "tick" : LENGTHS[stretch.length.slice(1)];
-    const name = i === 0 ? `Tick of ${stretch.length}` : `Same ${what}`;
+    const name = i === 0 ? `Tick of ${stretch.length}` : `Same ${LENGTHS[stretch.length.slice(1)]}`;
     const range = stretch.first && `BETWEEN ${stretch.first} AND ${stretch.last}`;
     const mark = el("i", { style: { left: `${stretch.at * 100}%` } });
     return [

@@ -52,8 +52,9 @@ export class Cut {
     return moved !== 0;
   }
 
-  /** The piece that gives or takes bits when piece `i` is resized and the sum is kept. */
-  partner(i) {
+  /** The piece that gives or takes bits when piece `i` is resized, if the sum is kept. */
+  partner(i, kept) {
+    if (!kept) return null;
     const others = this.pieces.map((piece, at) => at).filter((at) => at !== i);
     const role = PARTNERS.find((one) => others.some((at) => this.pieces[at].role === one));
     const fitting = others.filter((at) => this.pieces[at].role === role);
@@ -62,15 +63,15 @@ export class Cut {
 
   /** The most bits that piece `i` can have. */
   most(i, kept) {
-    const partner = kept ? this.partner(i) : null;
-    if (kept) return this.pieces[i].bits + (partner === null ? 0 : this.pieces[partner].bits - 1);
-    return WIDEST - this.bits + this.pieces[i].bits;
+    const partner = this.partner(i, kept);
+    const free = kept ? (this.pieces[partner]?.bits ?? 1) - 1 : WIDEST - this.bits;
+    return this.pieces[i].bits + free;
   }
 
   /** Set the width of piece `i`. */
   resize(i, bits, kept) {
     const wanted = Math.max(LEAST, Math.min(this.most(i, kept), bits));
-    const partner = kept ? this.partner(i) : null;
+    const partner = this.partner(i, kept);
     if (kept && partner === null) return;
     if (kept) this.pieces[partner].bits += this.pieces[i].bits - wanted;
     this.pieces[i].bits = wanted;
@@ -78,7 +79,7 @@ export class Cut {
 
   /** Remove piece `i`; if the sum is kept, its bits go to its partner. */
   remove(i, kept) {
-    const partner = kept ? this.partner(i) : null;
+    const partner = this.partner(i, kept);
     if (partner !== null) this.pieces[partner].bits += this.pieces[i].bits;
     this.pieces.splice(i, 1);
   }

@@ -1,8 +1,7 @@
 // All namespaces, the one in trouble first; the workers of one; HTTP replies and tokens.
 
-import { Cards } from "./cards.js";
-import { chartIn, line, ratesOf } from "./chart.js";
-import { button, byId, el, table } from "./dom.js";
+import { chartIn, drawHistory, line } from "./chart.js";
+import { Cards, button, byId, el, table } from "./dom.js";
 import { clock, count, duration, grouped, large, moment } from "./format.js";
 
 const LEVELS = { red: "✕ Trouble", unknown: "? Not known", amber: "! Warning", green: "✓ Good" };
@@ -54,8 +53,7 @@ export class Overview {
     errors.sort((a, b) => b.last_error_at.localeCompare(a.last_error_at));
     const failed = sum(one.failures_parts);
     const picture = line("time");
-    const span = Math.max(1, one.issued_parts.length) * part;
-    picture.draw(ratesOf(one.issued_parts, part), span, `IDs/s of ${namespace} since the start`);
+    drawHistory(picture.draw, one.issued_parts, part, `IDs/s of ${namespace} since the start`);
     const chosen = namespace === selected ? "true" : null;
     return el("li", { class: `space ${level}`, "aria-current": chosen },
       el("h2", {},
@@ -83,10 +81,10 @@ export class Overview {
       ["Issued", "issued", "IDs/s", "time", `${count(sum(counted.issued_parts))} since the start`],
       ["Waits", "waits", "waits/s", "sequence", `${calls}; ${count(failed)} got no ID`],
     ]) {
-      const points = ratesOf(counted[`${name}_parts`], part);
-      const card = this.cards.show(title, `${large(points.at(-1)?.value ?? 0)} ${unit}`, words);
+      const card = this.cards.show(title, "", words);
       card.draw ??= chartIn(card.node, role, title, unit);
-      card.draw(points, Math.max(1, points.length) * part);
+      const rate = drawHistory(card.draw, counted[`${name}_parts`], part);
+      card.big.textContent = `${large(rate)} ${unit}`;
     }
     const left = workers.find(({ exhausted_in_s: s }) => s !== null)?.exhausted_in_s;
     if (left !== undefined) {
@@ -110,7 +108,7 @@ export class Overview {
     const all = sum(replies.map(({ count: n }) => n));
     const bad = grouped(replies.filter(({ status }) => status >= 400), ({ status }) => status);
     this.sum.textContent = `${count(all)} replies; errors since the start: ${count(sum(errors))}.`;
-    this.errors.draw(ratesOf(errors, part), Math.max(1, errors.length) * part, "HTTP errors/s");
+    drawHistory(this.errors.draw, errors, part, "HTTP errors/s");
     this.errors.node.toggleAttribute("hidden", !sum(errors));
     this.reply.node.hidden = bad.size === 0;
     this.reply.show([...bad].map(([status, found]) => [String(status),

@@ -2,8 +2,7 @@
 
 import { ask } from "./api.js";
 import { showPlan, spoken } from "./answers.js";
-import { Cards } from "./cards.js";
-import { button, copier, el, say, showProblem } from "./dom.js";
+import { Cards, button, copier, el, say, showProblem } from "./dom.js";
 import { bits } from "./format.js";
 import { Cut } from "./layout.js";
 import { Needs } from "./needs.js";

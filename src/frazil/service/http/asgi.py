@@ -7,39 +7,16 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from functools import lru_cache
-from ipaddress import ip_address
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
 
 from frazil.service.problems import Problem
+from frazil.service.settings import is_loopback
 
-__all__ = [
-    "BODY_MOST",
-    "BROWSER",
-    "FRESH",
-    "LIVE",
-    "SAFE",
-    "Endpoint",
-    "Headers",
-    "Receive",
-    "Reply",
-    "Scope",
-    "Send",
-    "as_json",
-    "bearer",
-    "body_of",
-    "header",
-    "is_local",
-    "members",
-    "parameters",
-    "refuse_body",
-    "refuse_disguise",
-    "refuse_method",
-    "refuse_strange_host",
-    "send_problem",
-    "send_whole",
-    "start",
-]
+__all__ = ["BODY_MOST", "BROWSER", "FRESH", "SAFE", "Endpoint", "Headers", "Receive"]
+__all__ += ["Reply", "Scope", "Send", "as_json", "bearer", "body_of", "header", "is_local"]
+__all__ += ["members", "parameters", "refuse_body", "refuse_disguise", "refuse_method"]
+__all__ += ["refuse_strange_host", "send_problem", "send_whole", "start"]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -52,12 +29,6 @@ FRESH = (b"cache-control", b"no-store")
 
 SAFE: tuple[tuple[bytes, bytes], ...] = (FRESH, (b"x-content-type-options", b"nosniff"))
 """Headers of all replies except a single ID, where each costs a tenth of an empty request."""
-
-LIVE = (
-    b"content-type: application/json\r\ncache-control: no-store\r\ncontent-length: 13\r\n"
-    b'x-content-type-options: nosniff\r\n\r\n{"live":true}'
-)
-"""The reply to a request whether the process runs, without its first lines."""
 
 BODY_MOST = 65_536
 BROWSER = b"Mozilla/"
@@ -191,10 +162,7 @@ def is_local(host: bytes) -> bool:
     """Return whether a Host header names loopback, or nothing."""
     text = host.decode("latin-1")
     name = text[1:].partition("]")[0] if text.startswith("[") else text.partition(":")[0]
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return name.lower() in {"", "localhost"}
+    return not name or is_loopback(name.lower())
 
 
 def start(status: int, media_type: bytes, headers: Headers = ()) -> dict[str, Any]:

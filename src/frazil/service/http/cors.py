@@ -8,10 +8,10 @@ refused by the headers that browsers send with them.
 Sources: the Fetch standard, "CORS protocol"; Fetch Metadata, "Sec-Fetch-Site".
 """
 
-from frazil.service.http.asgi import BROWSER, Headers, Scope, Send, header
+from frazil.service.http.asgi import BROWSER, Headers, Receive, Scope, Send, header
 from frazil.service.problems import Problem
 
-__all__ = ["Cors"]
+__all__ = ["Cors", "is_preflight", "preflight"]
 
 _ALLOWED: tuple[tuple[bytes, bytes], ...] = (
     (b"access-control-allow-methods", b"GET, POST"),
@@ -61,11 +61,14 @@ class Cors:
                 "pages of this origin are not allowed; add the origin to cors in [server]",
             )
 
-    async def answered(self, scope: Scope, send: Send) -> bool:
-        """Answer a preflight request; return whether it was one."""
-        if scope["method"] != "OPTIONS" or not header(scope, b"access-control-request-method"):
-            return False
-        said = [*self.headers(scope), *_ALLOWED]
-        await send({"type": "http.response.start", "status": 204, "headers": said})
-        await send({"type": "http.response.body", "body": b""})
-        return True
+
+def is_preflight(scope: Scope) -> bool:
+    """Whether a request asks what a page of another origin may send."""
+    return scope["method"] == "OPTIONS" and bool(header(scope, b"access-control-request-method"))
+
+
+async def preflight(_scope: Scope, _receive: Receive, send: Send) -> int:
+    """Answer a preflight request, and return the status."""
+    await send({"type": "http.response.start", "status": 204, "headers": list(_ALLOWED)})
+    await send({"type": "http.response.body", "body": b""})
+    return 204

@@ -51,9 +51,9 @@ class Format(ABC):
         self.plain = codec.encoding == "decimal" and not codec.prefix
         self.head = self.tail = b""
 
-    @abstractmethod
     def one(self, n: int) -> bytes:
         """Return the whole body for a single ID."""
+        return self.some([n])
 
     @abstractmethod
     def some(self, ids: Sequence[int]) -> bytes:
@@ -103,10 +103,6 @@ class Lines(Format):
 
     media_type = b"text/plain; charset=utf-8"
 
-    def one(self, n: int) -> bytes:
-        """See Format."""
-        return self.some([n])
-
     def some(self, ids: Sequence[int]) -> bytes:
         """See Format."""
         return "".join(f"{text}\n" for text in self.texts(ids)).encode()
@@ -122,10 +118,6 @@ class Packed(Format):
         self.width = (scheme.bits + 7) // 8
         # The interpreted walk fills numpy arrays, and numpy may not be installed.
         self.takes_words = self.width == 8 and COMPILED
-
-    def one(self, n: int) -> bytes:
-        """See Format."""
-        return n.to_bytes(self.width, "big")
 
     def some(self, ids: Sequence[int]) -> bytes:
         """See Format."""
@@ -168,6 +160,6 @@ def _range(part: str) -> tuple[str, float]:
     name, *parameters = (text.strip() for text in part.lower().split(";"))
     weight = next((text[2:] for text in parameters if text.startswith("q=")), "1")
     try:
-        return name, min(max(float(weight), 0.0), 1.0)
+        return name, min(max(0.0, float(weight)), 1.0)  # of nan too
     except ValueError:
         return name, 0.0

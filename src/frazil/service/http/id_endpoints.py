@@ -71,10 +71,9 @@ class IdEndpoint(ABC):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
         """Answer a request and return the status. Raises Problem."""
         asgi.refuse_method(scope, self.method)
-        if not self.guard.is_open:
-            refusal = self.guard.refusal(asgi.bearer(scope), "issue", self.served.name)
-            if refusal is not None:  # without the names, which only an allowed caller learns
-                raise refused(refusal)
+        refusal = self.guard.refusal(asgi.bearer(scope), "issue", self.served.name)
+        if refusal is not None:  # without the names, which only an allowed caller learns
+            raise refused(refusal)
         try:
             await self.answer(scope, receive, send)
         except Problem as wrong:

@@ -30,6 +30,10 @@ def _request(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "required": list(required), "additionalProperties": False}
 
 
+def _number(kind: str, least: float, most: float, words: str) -> dict[str, Any]:
+    return {"type": kind, "minimum": least, "maximum": most, "description": words}
+
+
 def ref(name: str) -> dict[str, Any]:
     """Return a reference to one of the schemas below."""
     return {"$ref": f"#/components/schemas/{name}"}
@@ -216,18 +220,9 @@ SCHEMAS: dict[str, Any] = {
             "nodes",
             "rate_hz",
             "year",
-            nodes={"type": "integer", "minimum": 1, "maximum": NODES_MOST},
-            rate_hz={
-                "type": "number",
-                "minimum": RATE_LEAST_HZ,
-                "maximum": RATE_MOST_HZ,
-                "description": "IDs per second of each node.",
-            },
-            year={
-                "type": "integer",
-                "maximum": YEAR_MOST,
-                "description": "The last year, at least the current one.",
-            },
+            nodes=_number("integer", 1, NODES_MOST, "How many may run at once."),
+            rate_hz=_number("number", RATE_LEAST_HZ, RATE_MOST_HZ, "IDs per second of each."),
+            year=_number("integer", 2000, YEAR_MOST, "The last year, at least the current one."),
         ),
     ),
     "Proposals": an_object(proposals={"type": "array", "items": ref("Plan")}),

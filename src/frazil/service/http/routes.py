@@ -9,7 +9,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from frazil.claims.claim import Snapshot
@@ -17,6 +16,7 @@ from frazil.claims.fleet import fleet_of
 from frazil.claims.holder import Holder
 from frazil.claims.holding import NodeHolding, node_holdings
 from frazil.errors import CodecError, FrazilError, LayoutError, Misuse
+from frazil.inputs.epoch import epoch_us
 from frazil.layout.layout import Layout
 from frazil.reading.capacity import Plan, plan_of
 from frazil.reading.proposals import Need, proposals
@@ -26,6 +26,7 @@ from frazil.service.http import asgi
 from frazil.service.http.asgi import Receive, Reply, Scope, Send, as_json
 from frazil.service.http.openapi import document
 from frazil.service.inspection import TEXT_MOST, facts_of, findings_of
+from frazil.service.metrics import MEDIA_TYPE, Metrics
 from frazil.service.namespace import ServedNamespace
 from frazil.service.overview import overview
 from frazil.service.problems import Problem, busy, misuse, no_id, refused, unknown_namespace
@@ -66,20 +67,20 @@ class Routes:
         self._searches = ThreadPoolExecutor(1, "frazil-find")
         self._searching: list[Future[list[dict[str, Any]]]] = []
         self.table: dict[str, tuple[str, _Handler]] = {
-            "/v1/{ns}/id": ("GET", self.unserved),
-            "/v1/{ns}/ids": ("POST", self.unserved),
-            "/v1/{ns}/inspect/{id}": ("GET, HEAD", self.inspect),
-            "/v1/{ns}/window": ("GET, HEAD", self.window),
-            "/v1/{ns}/find": ("POST", self.find),
-            "/v1/{ns}/claims": ("GET, HEAD", self.claims),
-            "/v1/{ns}/status": ("GET, HEAD", self.status),
-            "/v1/layouts": ("GET, HEAD", self.layouts),
-            "/v1/plan": ("POST", self.plan),
-            "/v1/overview": ("GET, HEAD", self.overview),
-            "/openapi.json": ("GET, HEAD", self.openapi),
-            "/livez": ("GET, HEAD", self.livez),
-            "/readyz": ("GET, HEAD", self.readyz),
-            "/metrics": ("GET, HEAD", self.metrics),
+            "/v1/{ns}/id": ("GET", self._unserved),
+            "/v1/{ns}/ids": ("POST", self._unserved),
+            "/v1/{ns}/inspect/{id}": ("GET, HEAD", self._inspect),
+            "/v1/{ns}/window": ("GET, HEAD", self._window),
+            "/v1/{ns}/find": ("POST", self._find),
+            "/v1/{ns}/claims": ("GET, HEAD", self._claims),
+            "/v1/{ns}/status": ("GET, HEAD", self._status),
+            "/v1/layouts": ("GET, HEAD", self._layouts),
+            "/v1/plan": ("POST", self._plan),
+            "/v1/overview": ("GET, HEAD", self._overview),
+            "/openapi.json": ("GET, HEAD", self._openapi),
+            "/livez": ("GET, HEAD", self._livez),
+            "/readyz": ("GET, HEAD", self._readyz),
+            "/metrics": ("GET, HEAD", self._metrics),
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
@@ -107,13 +108,12 @@ class Routes:
         await asgi.send_whole(send, reply.status, reply.media_type, reply.body, headers)
         return reply.status
 
-    async def unserved(self, asked: _Asked) -> Reply:
+    async def _unserved(self, asked: _Asked) -> Reply:
         """Refuse IDs of a namespace that has no endpoint. A refused caller cannot tell the two."""
         self._allow(asked, "issue", asked.namespace)
         raise unknown_namespace(asked.namespace)
 
-    async def inspect(self, asked: _Asked) -> Reply:
-        """Decode an ID."""
+    async def _inspect(self, asked: _Asked) -> Reply:
         served = self._served(asked, "inspect")
         encoding = asgi.parameters(asked.scope, "encoding").get("encoding", "")
         try:
@@ -128,23 +128,22 @@ class Routes:
             raise misuse(error, **served.names) from None
         return _answer(served, facts)
 
-    async def window(self, asked: _Asked) -> Reply:
-        """Return the range of IDs of a time window."""
+    async def _window(self, asked: _Asked) -> Reply:
         served = self._served(asked, "inspect")
         scheme = served.scheme
         query = asgi.parameters(asked.scope, "from", "to")
-        first, end = (_moment(query, name, served) for name in ("from", "to"))
+        first, end = (_moment_us(query, name, served) for name in ("from", "to"))
         try:
             found = scheme.window(first, end)
         except Misuse as error:
             raise misuse(error, **served.names) from None
-        answer: dict[str, Any] = {"from": _utc_text(first), "to": _utc_text(end)}
+        answer: dict[str, Any] = {"from": moment_text(first), "to": moment_text(end)}
         for name, at in (("first", 0), ("last", -1)):
             answer[name] = scheme.format(found[at]) if found else None
             answer[f"{name}_number"] = str(found[at]) if found else None
         return _answer(served, answer)
 
-    async def find(self, asked: _Asked) -> Reply:
+    async def _find(self, asked: _Asked) -> Reply:
         """Find the IDs in a text.
 
         The text is in the body, not in the URL, because proxies log URLs.
@@ -170,14 +169,13 @@ class Routes:
             raise misuse(error, **served.names) from None
         return as_json({**served.names, "found": found})
 
-    async def claims(self, asked: _Asked) -> Reply:
-        """Return the claims by slot."""
+    async def _claims(self, asked: _Asked) -> Reply:
         served = self._served(asked, "admin")
         asgi.parameters(asked.scope)
         snapshot = await served.record.read()
         return as_json({**served.names, **_record(served, snapshot)})
 
-    async def status(self, asked: _Asked) -> Reply:
+    async def _status(self, asked: _Asked) -> Reply:
         """Return the state of a namespace in the process that answers."""
         served = self._served(asked, "admin")
         asgi.parameters(asked.scope)
@@ -194,7 +192,7 @@ class Routes:
             }
         )
 
-    async def layouts(self, asked: _Asked) -> Reply:
+    async def _layouts(self, asked: _Asked) -> Reply:
         """List the named schemes, and the namespaces that the token allows."""
         asgi.parameters(asked.scope)
         self._allow(asked, None, None)
@@ -206,8 +204,7 @@ class Routes:
         plans = [_planned(plan_of(name)) for name in PRESETS]
         return as_json({"namespaces": mine, "layouts": plans})
 
-    async def plan(self, asked: _Asked) -> Reply:
-        """Compute the lifetime and capacity of a layout, or propose layouts for a need."""
+    async def _plan(self, asked: _Asked) -> Reply:
         asgi.parameters(asked.scope)
         self._allow(asked, None, None)
         query = asgi.members(await asgi.body_of(asked.receive), "layout", "epoch", "bits", "need")
@@ -220,29 +217,27 @@ class Routes:
             )
         if not isinstance(epoch, str | None):
             raise Problem("bad-request", "epoch: a time as a string, like '2025-01-01T00:00:00Z'")
-        if not isinstance(bits, int | None) or isinstance(bits, bool):
+        if not _is(bits, int | None):
             raise Problem("bad-request", "bits: an integer")
         try:
             return as_json(_planned(plan_of(spec, epoch, bits)))
         except Misuse as error:
             raise misuse(error) from None
 
-    async def overview(self, asked: _Asked) -> Reply:
-        """Return what is known of all namespaces that the token may administer."""
+    async def _overview(self, asked: _Asked) -> Reply:
         asgi.parameters(asked.scope)
         self._allow(asked, "admin", None)
         return as_json(await overview(self.state, self._administered(asked)))
 
-    async def openapi(self, asked: _Asked) -> Reply:
-        """Return the OpenAPI document."""
+    async def _openapi(self, asked: _Asked) -> Reply:
         asgi.parameters(asked.scope)
         return as_json(document(tokens=not self.state.guard.is_open))
 
-    async def livez(self, _asked: _Asked) -> Reply:
+    async def _livez(self, _asked: _Asked) -> Reply:
         """Report that the process runs; this does not depend on registries."""
         return as_json({"live": True})
 
-    async def readyz(self, asked: _Asked) -> Reply:
+    async def _readyz(self, asked: _Asked) -> Reply:
         """Report whether every namespace will still have IDs in a moment; 503 if not.
 
         Callers with scope admin get their namespaces and the reasons.
@@ -253,11 +248,11 @@ class Routes:
             answer["namespaces"] = {name: unready.get(name, "ready") for name in mine}
         return as_json(answer, 503 if unready else 200)
 
-    async def metrics(self, asked: _Asked) -> Reply:
-        """Return the Prometheus metrics of the namespaces that the token allows."""
+    async def _metrics(self, asked: _Asked) -> Reply:
         self._allow(asked, "admin", None)
-        text = self.state.metrics.text(self._administered(asked))
-        return Reply(text, self.state.metrics.media_type)
+        namespaces = self.state.namespaces
+        schemes = {name: namespaces[name].scheme.name for name in self._administered(asked)}
+        return Reply(Metrics(schemes, self.state.reports()).text(), MEDIA_TYPE)
 
     def _administered(self, asked: _Asked) -> list[str]:
         """Return the namespaces whose state a caller may see."""
@@ -286,30 +281,15 @@ def _answer(served: ServedNamespace, more: dict[str, Any]) -> Reply:
     return as_json({**served.names, **more}, headers=headers)
 
 
-def _utc_text(when: datetime) -> str:
-    """A time of UTC, as all times of the service are written."""
-    return when.isoformat().replace("+00:00", "Z")
-
-
-def _moment(query: Mapping[str, str], name: str, served: ServedNamespace) -> datetime:
+def _moment_us(query: Mapping[str, str], name: str, served: ServedNamespace) -> int:
     """Return a time of the query. A date alone means midnight UTC; a time needs an offset."""
     text = query.get(name, "")
     try:
-        when = datetime.fromisoformat(text)
-        if len(text) == len("2025-01-01"):
-            return when.replace(tzinfo=UTC)
-        if when.tzinfo is not None:
-            return when.astimezone(UTC)
-    except (ValueError, OverflowError):
-        pass
-    raise misuse(
-        Misuse(
-            f"?{name}={text[:40]!r} is not a time; write it like 2025-01-01T00:00:00Z (the '+' "
-            "of an offset is %2B in a query)",
-            field=name,
-        ),
-        **served.names,
-    )
+        return epoch_us(text)
+    except Misuse:
+        words = "write it like 2025-01-01T00:00:00Z (the '+' of an offset is %2B in a query)"
+        error = Misuse(f"?{name}={text[:40]!r} is not a time; {words}", field=name)
+        raise misuse(error, **served.names) from None
 
 
 def _record(served: ServedNamespace, snapshot: Snapshot | None) -> dict[str, Any]:
@@ -346,17 +326,17 @@ def _now_value(layout: Layout, now_us: int) -> str | None:
         return None
 
 
+def _is(value: object, kind: Any) -> bool:
+    """Whether a value of JSON has a type; a boolean is no number."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
 def _proposed(query: Mapping[str, Any]) -> Reply:
     """Answer the request of a need: nodes, IDs per second of each, and the last year."""
     need = query["need"]
     kinds = {"nodes": int, "rate_hz": int | float, "year": int}
-    if (
-        len(query) > 1
-        or not isinstance(need, dict)
-        or need.keys() != kinds.keys()
-        or not all(isinstance(need[name], kind) for name, kind in kinds.items())
-        or any(isinstance(value, bool) for value in need.values())
-    ):
+    right = isinstance(need, dict) and need.keys() == kinds.keys() and len(query) == 1
+    if not right or not all(_is(need[name], kind) for name, kind in kinds.items()):
         raise Problem(
             "bad-request", 'need: only {"nodes": 200, "rate_hz": 5000, "year": 2060}, all numbers'
         )

@@ -13,6 +13,7 @@ import asyncio
 import multiprocessing
 import os
 import resource
+import shlex
 import signal
 import socket
 import sys
@@ -22,6 +23,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
+from urllib.parse import quote
 
 import uvicorn
 
@@ -30,13 +32,12 @@ from frazil.service import logs
 from frazil.service.acceptor import Acceptor, listen, prepared
 from frazil.service.app import App
 from frazil.service.http.timeouts import http_protocol, sweep
-from frazil.service.process.greeting import greeting
 from frazil.service.process.workers import Supervisor, hold_signals, release_signals
 from frazil.service.settings import Settings
 from frazil.service.state import State
 from frazil.service.worker_stats import WorkerStats
 
-__all__ = ["SHUTDOWN_MOST_S", "serve"]
+__all__ = ["SHUTDOWN_MOST_S", "greeting", "serve"]
 
 SHUTDOWN_MOST_S = 32
 """The most seconds from the signal to the end of the process."""
@@ -48,6 +49,7 @@ _CONNECTIONS_MOST = 1_000
 _DESCRIPTORS = 100  # for all that is no connection of a client
 _HANDSHAKE_MOST_S = 2.0  # at the shutdown
 _SWEEP_S = 0.1
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - to connect, not to bind
 _INHERITED = 3  # the first descriptor that systemd passes: sd_listen_fds(3)
 _SWITCH_S = 0.0001  # how long a search may keep the interpreter from the event loop
 
@@ -255,6 +257,32 @@ def _log_addresses(settings: Settings, sockets: _Sockets) -> None:
     if sockets.resp is not None:
         host, port = sockets.resp.getsockname()[:2]
         logs.event("listening for redis clients", host=host, port=port)
+
+
+def greeting(settings: Settings, port: int, resp_port: int | None) -> str:
+    """Return what a terminal shows: where the service is, and what to try next."""
+    host = _ANYWHERE.get(settings.host, settings.host)
+    shown = f"[{host}]" if ":" in host else host
+    url = f"{'http' if settings.tls is None else 'https'}://{shown}:{port}/"
+    # A counter may need frazil init first, so a namespace with time is the better example.
+    first = min((not one.scheme.layout.tick_us, one.name) for one in settings.namespaces)[1]
+    curl, redis = ["curl"], ["redis-cli", "-h", host, "-p", str(resp_port)]
+    if settings.tls is not None:
+        certificate = shlex.quote(settings.tls.cert)
+        curl += ["--cacert", certificate]
+        redis += ["--tls", "--cacert", certificate]
+    if settings.tokens:
+        curl += ["-H", '"Authorization: Bearer $FRAZIL_TOKEN"']
+        redis += ["-a", '"$FRAZIL_TOKEN"']
+    curl.append(shlex.quote(f"{url}v1/{quote(first, safe='')}/id"))
+    rows = [("Console", url), ("Next, try", " ".join(curl))]
+    if resp_port is not None:
+        rows.append(("Redis clients", " ".join([*redis, "FRAZIL.ID", shlex.quote(first)])))
+    rows.append(("Stop", "Ctrl-C"))
+    names = ", ".join(sorted(one.name for one in settings.namespaces))
+    width = max(len(name) for name, _ in rows)
+    lines = [f"  {name:{width}}  {text}" for name, text in rows]
+    return "\n".join([f"frazil serves {names}.", "", *lines, "", ""])
 
 
 def _serve(

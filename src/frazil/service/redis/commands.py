@@ -61,16 +61,16 @@ class Commands:
         self.namespaces = namespaces
         self.guard = guard
         self.commands: dict[bytes, Callable[[list[bytes], bytes], Answer]] = {
-            b"INCR": self.incr,
-            b"INCRBY": self.incr,
-            b"FRAZIL.ID": self.one,
-            b"FRAZIL.IDS": self.many,
-            b"FRAZIL.INSPECT": self.inspect,
-            b"PING": self.ping,
-            b"ECHO": self.echo,
+            b"INCR": self._incr,
+            b"INCRBY": self._incr,
+            b"FRAZIL.ID": self._one,
+            b"FRAZIL.IDS": self._many,
+            b"FRAZIL.INSPECT": self._inspect,
+            b"PING": self._ping,
+            b"ECHO": self._echo,
             b"INFO": lambda _args, _secret: bulk(_INFO),
-            b"SELECT": self.select,
-            b"CLIENT": self.client,
+            b"SELECT": self._select,
+            b"CLIENT": self._client,
             b"WATCH": lambda _args, _secret: OK,
             b"UNWATCH": lambda _args, _secret: OK,
         }
@@ -128,8 +128,7 @@ class Commands:
             sorted([*(name.decode() for name in self.commands), "AUTH", "HELLO", "MULTI", "QUIT"])
         )
 
-    def incr(self, args: list[bytes], secret: bytes) -> Answer:
-        """``INCR ns``, or ``INCRBY ns 1``. Other increments are refused."""
+    def _incr(self, args: list[bytes], secret: bytes) -> Answer:
         if len(args) == 2:
             if args[1] != b"1":
                 raise _Refused("ERR the increment must be 1; use INCR ns, or FRAZIL.IDS ns n")
@@ -137,21 +136,18 @@ class Commands:
         served = self._served(args, 1, "INCR ns", secret, "issue")
         return self._single(served, secret, _numbers)
 
-    def one(self, args: list[bytes], secret: bytes) -> Answer:
-        """``FRAZIL.ID ns``."""
+    def _one(self, args: list[bytes], secret: bytes) -> Answer:
         served = self._served(args, 1, "FRAZIL.ID ns", secret, "issue")
         return self._single(served, secret, _texts)
 
-    def many(self, args: list[bytes], secret: bytes) -> Answer:
-        """``FRAZIL.IDS ns n``."""
+    def _many(self, args: list[bytes], secret: bytes) -> Answer:
         served = self._served(args, 2, "FRAZIL.IDS ns n", secret, "issue")
         text = args[1]
         if not (text.isdigit() and len(text) <= 9 and 0 < int(text) <= IDS_MOST):
             raise _Refused(f"ERR n must be a whole number from 1 to {IDS_MOST}")
         return self._wait(served, secret, int(text), _texts, b"*%d\r\n" % int(text))
 
-    def inspect(self, args: list[bytes], secret: bytes) -> Answer:
-        """``FRAZIL.INSPECT ns id``."""
+    def _inspect(self, args: list[bytes], secret: bytes) -> Answer:
         served = self._served(args, 2, "FRAZIL.INSPECT ns id", secret, "inspect")
         try:
             facts = facts_of(served, args[1].decode("utf-8", "replace"))
@@ -159,25 +155,22 @@ class Commands:
             raise _Refused(f"ERR {error}") from None
         return bulk(json.dumps(facts, ensure_ascii=False, separators=(",", ":")))
 
-    def ping(self, args: list[bytes], secret: bytes) -> Answer:
-        """``PING [text]``."""
+    def _ping(self, args: list[bytes], secret: bytes) -> Answer:
         if len(args) > 1:
             raise _Refused("ERR wrong number of arguments; use PING or PING text")
-        return self.echo(args, secret) if args else b"+PONG\r\n"
+        return self._echo(args, secret) if args else b"+PONG\r\n"
 
-    def echo(self, args: list[bytes], _secret: bytes) -> Answer:
-        """``ECHO text``."""
+    def _echo(self, args: list[bytes], _secret: bytes) -> Answer:
         if len(args) != 1:
             raise _Refused("ERR wrong number of arguments; use ECHO text")
         return b"$%d\r\n%b\r\n" % (len(args[0]), args[0])
 
-    def select(self, args: list[bytes], _secret: bytes) -> Answer:
-        """``SELECT database``."""
+    def _select(self, args: list[bytes], _secret: bytes) -> Answer:
         if len(args) != 1 or not args[0].isdigit():
             raise _Refused("ERR wrong arguments; use SELECT 0")
         return OK
 
-    def client(self, args: list[bytes], _secret: bytes) -> Answer:
+    def _client(self, args: list[bytes], _secret: bytes) -> Answer:
         """``CLIENT SETNAME name`` and ``CLIENT SETINFO attribute text``, which are ignored."""
         if not args or args[0].upper() not in {b"SETNAME", b"SETINFO"}:
             raise _Refused("ERR only CLIENT SETNAME and CLIENT SETINFO are known")

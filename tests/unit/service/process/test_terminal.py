@@ -14,9 +14,8 @@ from dataclasses import replace
 import pytest
 
 from frazil.service.logs import ReadableLines
-from frazil.service.process.greeting import greeting
-from frazil.service.settings import read_settings
-from frazil.service.tls import Tls
+from frazil.service.process.server import greeting
+from frazil.service.settings import Tls, read_settings
 from tests.unit.service.conftest import PATIENCE_S, START
 
 

@@ -48,8 +48,8 @@ def is_done(client):
 async def attacked(tiny, attackers, trips):
     """Return how many attackers were answered completely while a client made some round trips."""
     state = State(Settings((Namespace("a", frazil.scheme(), "memory:?horizon=100ms"),)))
-    server, loop = RespServer(state), asyncio.get_running_loop()
-    await server.start(socket.create_server(("127.0.0.1", 0)))
+    loop = asyncio.get_running_loop()
+    server = RespServer(state, socket.create_server(("127.0.0.1", 0)))
     polite, *others = await connected(server, attackers + 1)
     for one in others:
         one.send(tiny * (60_000 // len(tiny)) + b"PING end\r\n")
@@ -76,10 +76,10 @@ def test_many_floods_are_together_no_more_than_one():
 async def unread(packets):
     """Return how many bytes wait for a client that sends a command a packet and reads no reply."""
     state = State(Settings((Namespace("a", frazil.scheme(), "memory:?horizon=100ms"),)))
-    server, loop = RespServer(state), asyncio.get_running_loop()
+    loop = asyncio.get_running_loop()
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
-    await server.start(listener)
+    server = RespServer(state, listener)
     client = socket.socket()
     client.setblocking(False)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
