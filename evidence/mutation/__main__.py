@@ -77,16 +77,20 @@ _SUBJECTS = {
             "tests/unit/generator/test_generator.py -k not(chibrary)",
         ),
     ),
-    "keeper": Subject(
-        "generator/keeper.py",
-        (
-            "tests/unit/generator/test_keeper.py tests/unit/generator/test_keeper_looks.py",
-            "tests/unit/generator/test_keeper_close.py",
-            "tests/unit/generator/test_generator.py",
-            "tests/unit/generator/test_complaints.py tests/unit/generator/test_axes.py",
-            "tests/processes/test_endings.py",
-        ),
-    ),
+    **{
+        name: Subject(
+            f"generator/{name}.py",
+            (
+                "tests/unit/generator/test_keeper.py tests/unit/generator/test_keeper_looks.py",
+                "tests/unit/generator/test_keeper_close.py",
+                "tests/unit/generator/test_generator.py",
+                "tests/unit/generator/test_complaints.py tests/unit/generator/test_axes.py",
+                "tests/unit/generator/test_keeper_warm.py tests/unit/generator/test_keeper_slow.py",
+                "tests/processes/test_endings.py",
+            ),
+        )
+        for name in ("keeper", "timed_policy", "block_policy")
+    },
     "keeper_thread": Subject(
         "generator/keeper_thread.py",
         (

@@ -61,10 +61,12 @@ class SimulatedKeeper:
 
     def __init__(self, process: "Process", walk: Walk, identity: SimulatedSense) -> None:
         self._process = process
-        self.policy = process.world.parts.policy(
+        terms, parts = process.registry.terms, process.world.parts
+        kind = parts.timed if terms.timed else parts.blocks
+        self.policy = kind(
             ref(walk),
             process.registry.url,
-            process.registry.terms,
+            terms,
             process.world.schedule.block,
             identity=identity,
             wall_us=process.clock.reading_us,

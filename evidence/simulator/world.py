@@ -29,8 +29,9 @@ from evidence.simulator.store import SimulatedStore
 from evidence.simulator.violation import Overlap, Violation
 from frazil.claims.claim import LastSeen, VerbRequest
 from frazil.claims.record import Record
-from frazil.generator.keeper import KeeperPolicy
+from frazil.generator.block_policy import BlockPolicy
 from frazil.generator.kept_walk import walk_arguments
+from frazil.generator.timed_policy import TimedPolicy
 from frazil.registries.base import terms_of
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.walk.atomic import AtomicWalk
@@ -52,7 +53,8 @@ class Parts:
 
     record: type[Record] = Record
     walk: type[Walk] | None = None
-    policy: type[KeeperPolicy] = KeeperPolicy
+    timed: type[TimedPolicy] = TimedPolicy
+    blocks: type[BlockPolicy] = BlockPolicy
     notices_forks: bool = True
     matches_replies: bool = True
 

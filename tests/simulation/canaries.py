@@ -9,7 +9,7 @@ from evidence.simulator import Parts
 from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot
-from frazil.generator.keeper import KeeperPolicy
+from frazil.generator.timed_policy import TimedPolicy
 from tests.conformance.wrong import NoGuard
 from tests.unit.walk.test_walk import interpreted
 
@@ -244,7 +244,7 @@ class LooksAhead(interpreted().Walk):
         self.mark = start
 
 
-class TimesTheMiddle(KeeperPolicy):
+class TimesTheMiddle(TimedPolicy):
     """The registry is assumed to have read its clock halfway between request and reply."""
 
     def _note_reply(self, *told):
@@ -253,7 +253,7 @@ class TimesTheMiddle(KeeperPolicy):
         return (sent_ns + self._answered_ns) // 2
 
 
-class CallsOnce(KeeperPolicy):
+class CallsOnce(TimedPolicy):
     """A call is noted before it is made: a caller interrupted in between never calls again."""
 
     calling = False
@@ -301,8 +301,8 @@ CANARIES = {
         LooksAhead,
     )
 } | {
-    "TimesTheMiddle": Parts(policy=TimesTheMiddle),
-    "CallsOnce": Parts(policy=CallsOnce),
+    "TimesTheMiddle": Parts(timed=TimesTheMiddle),
+    "CallsOnce": Parts(timed=CallsOnce),
     "ForkUnnoticed": Parts(notices_forks=False),
     "RepliesUnmatched": Parts(matches_replies=False),
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from evidence.simulator import Fault, Parts, Schedule
 from frazil.claims.record import Record
-from frazil.generator.keeper import KeeperPolicy
+from frazil.generator.timed_policy import TimedPolicy
 
 __all__ = ["FAILOVERS", "TRACES"]
 
@@ -62,14 +62,14 @@ class StoppedClock(Record):
         return super()._begin_verb(terms, replace(ask, seen=seen, held=None), *arguments)
 
 
-class LostAndSilent(KeeperPolicy):
+class LostAndSilent(TimedPolicy):
     """A claim that is lost is not reported again."""
 
     def _needs_renewal(self, walk):
         return self._renewable and super()._needs_renewal(walk)
 
 
-class SleepsOutTheWait(KeeperPolicy):
+class SleepsOutTheWait(TimedPolicy):
     """A member that is told to wait asks again after that time, however long."""
 
     def _report_us(self):
@@ -77,7 +77,7 @@ class SleepsOutTheWait(KeeperPolicy):
 
 
 FAILOVERS = {
-    case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(policy=case)
+    case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(timed=case)
     for case in (
         FirstDecides,
         GrantsInTheWait,

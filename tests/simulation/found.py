@@ -7,7 +7,7 @@ comes with a copy of the code that failed: that still fails, and the current cod
 from evidence.simulator import Fault, Parts, Schedule
 from frazil.claims.claim import Wait
 from frazil.claims.record import Record
-from frazil.generator.keeper import KeeperPolicy
+from frazil.generator.timed_policy import TimedPolicy
 from tests.simulation.canaries import CANARIES
 from tests.unit.walk.test_walk import interpreted
 
@@ -71,7 +71,7 @@ class WaitsWholeTicks(Record):
         return reply
 
 
-class AlwaysAtOneMoment(KeeperPolicy):
+class AlwaysAtOneMoment(TimedPolicy):
     """Every retry waits for the same time."""
 
     def __init__(self, *told, jitter, **asked):
@@ -88,7 +88,7 @@ class LeavesTwice(interpreted().Walk):
         return used
 
 
-class LooksAfterTheClosed(KeeperPolicy):
+class LooksAfterTheClosed(TimedPolicy):
     """The keeper tends a closed walk like an issuing one, before it handles the close."""
 
     looked = False
@@ -103,7 +103,7 @@ class LooksAfterTheClosed(KeeperPolicy):
         return 0.0
 
     def _needs_renewal(self, walk):
-        return 2 * walk.reach() < self._want if self.terms.timed else walk.wanting
+        return 2 * walk.reach() < self._want
 
 
 FOUND: dict[str, tuple[Schedule, Parts]] = {
@@ -114,12 +114,12 @@ FOUND: dict[str, tuple[Schedule, Parts]] = {
     # handled the caller first, found the walk idle, and gave the claim back from its start.
     "a close during a renewal": (
         CLOSED_WHILE_ASKING,
-        Parts(walk=LeavesTwice, policy=LooksAfterTheClosed),
+        Parts(walk=LeavesTwice, timed=LooksAfterTheClosed),
     ),
     # Two members share a slot whose claims reach to the horizon, so each new tick goes to the first
     # request after it began. One came at the same moment of each tick, the other a little earlier.
     "a member that is always second": (
         ONE_SLOT_FOR_TWO,
-        Parts(record=WaitsWholeTicks, policy=AlwaysAtOneMoment),
+        Parts(record=WaitsWholeTicks, timed=AlwaysAtOneMoment),
     ),
 }

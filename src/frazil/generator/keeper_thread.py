@@ -13,12 +13,14 @@ from _thread import get_ident
 from contextlib import suppress
 
 from frazil.errors import RegistryUnavailable
+from frazil.generator.block_policy import BlockPolicy
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import inside_the_keeper, no_thread
 from frazil.generator.journal import Journal
-from frazil.generator.keeper import KeeperPolicy, Result, Steps
+from frazil.generator.keeper import Result, Steps
 from frazil.generator.pacing import jitter
 from frazil.generator.store_thread import NEVER_S, StoreThread, thread_of
+from frazil.generator.timed_policy import TimedPolicy
 from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
 from frazil.registries.partitioned import PartitionedRegistry
@@ -48,7 +50,8 @@ class Keeper:
         self.thread = StoreThread() if alone else thread_of(registry.url, identity.era)
         self.registry = registry
         self.journal = Journal(registry.url, registry.terms)
-        self.policy = KeeperPolicy(
+        kind = TimedPolicy if registry.terms.timed else BlockPolicy
+        self.policy = kind(
             weakref.ref(walk, self.thread.bell.put),
             registry.url,
             registry.terms,

@@ -289,7 +289,7 @@ class KeptWalk(_Base):
             )
             about = {"seconds_left": left * passed_s / made if made > 0 else None}
         elif terms.timed:
-            waits = policy.told_to_wait and trouble is None
+            waits = policy.wait_cause is not None and trouble is None
             about = {"seconds_left": 0.0, "lead_s": 0.0, "blocked": waits}
         apart_us = journal.apart_us
         if apart_us is not None:

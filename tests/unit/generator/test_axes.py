@@ -376,7 +376,7 @@ class TestWalk:
 @pytest.mark.parametrize(("tick", "ticks"), [("1ms", 100), ("30ms", 3), ("100ms", 1), ("1s", 1)])
 def test_a_first_claim_is_a_tenth_of_a_second_or_a_tick(url, tick, ticks):
     with frazil.open(url, f"time:40 node:8 sequence:16 @{tick} since 2025-01-01T00:00:00Z") as ids:
-        assert ids._walk.keeper.policy._want == ticks
+        assert ids._walk.keeper.policy._first_want() == ticks
 
 
 @pytest.mark.parametrize("wanting", [True, False])

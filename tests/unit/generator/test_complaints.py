@@ -13,8 +13,8 @@ import frazil
 from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import ConfigError, PoolExhausted, RegistryUnavailable
 from frazil.generator import complaints
-from frazil.generator.keeper import KeeperPolicy
 from frazil.generator.keeper_thread import drive
+from frazil.generator.timed_policy import TimedPolicy
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import memory
 from frazil.registries.memory import MemoryRegistry
@@ -86,7 +86,7 @@ def test_the_registry_answers_again_while_the_error_is_made(url):
     """The keeper's thread forgets its trouble between two words of the sentence."""
     told = [RegistryUnavailable("gone", url="memory:", outcome_known=True)]
 
-    class Forgetful(KeeperPolicy):
+    class Forgetful(TimedPolicy):
         trouble = property(lambda _: told.pop() if told else None, lambda _, __: None)
 
     with opened(url) as ids:
@@ -115,10 +115,10 @@ def test_a_silent_registry_is_not_called_new(url, monkeypatch):
         monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(1, LastSeen(), guarded=True))
         with monkeypatch.context() as changed:
             changed.setattr(keeper.registry, "look", silence)
-            drive(keeper.policy._grant(ids), keeper.registry)
+            drive(keeper.policy._grant(ids, 100), keeper.registry)
         assert isinstance(keeper.policy.complaint(1.0), RegistryUnavailable)
-        drive(keeper.policy._grant(ids), keeper.registry)
-        drive(keeper.policy._grant(ids), keeper.registry)
+        drive(keeper.policy._grant(ids, 100), keeper.registry)
+        drive(keeper.policy._grant(ids, 100), keeper.registry)
         assert "nothing was ever granted" in str(keeper.policy.complaint(1.0))
 
 
@@ -176,7 +176,7 @@ def test_the_error_after_a_loss(url):
             assert "node number" not in why
             assert "the store lost its claims; IDs continue in 6" in why
         policy = ids._walk.keeper.policy
-        drive(policy._grant(ids._walk), ids._walk.registry)
+        drive(policy._grant(ids._walk, 100), ids._walk.registry)
         ids._walk.leave()
         told = policy.complaint(1.0)
         assert re.search(r"lost its claims at 20\S+:\d\dZ; IDs continue in 6", str(told))

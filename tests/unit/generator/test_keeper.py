@@ -297,7 +297,7 @@ def test_a_claim_at_the_horizon_is_renewed_later(supplied, world, monkeypatch):
     monkeypatch.setattr(keeper.registry, "renew", renew)
     world.advance(30)
     assert tend(keeper, ids) > 0.025
-    assert (answers, keeper.policy.told_to_wait) == ([None], False)
+    assert (answers, keeper.policy.wait_cause) == ([None], None)
 
 
 def test_finish_gives_the_claim_back_and_may_be_repeated():
@@ -327,7 +327,7 @@ def test_a_busy_walk_uses_a_lost_claim_to_its_end(supplied, world):
     claim = keeper.policy.claim = replace(keeper.policy.claim, token="another")
     keeper.policy._renewable = False
     world.advance(60)
-    drive(keeper.policy._maintain_claim(ids), keeper.registry)
+    drive(keeper.policy._maintain(ids), keeper.registry)
     assert keeper.policy.claim == claim
     assert ids.left() > 0
 

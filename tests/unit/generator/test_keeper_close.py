@@ -17,7 +17,7 @@ __all__ = ["supplied", "world"]
 def test_a_claim_granted_after_the_close_is_given_back_whole(supplied):
     ids, keeper, _ = supplied
     used = ids.finish()
-    drive(keeper.policy._grant(ids), keeper.registry)  # as if the close had come meanwhile
+    drive(keeper.policy._grant(ids, 100), keeper.registry)  # as if the close had come meanwhile
     assert keeper.policy.claim is not None
     assert ids.poll().wait_ns == -2
     drive(keeper.policy._release(used), keeper.registry)

@@ -65,11 +65,11 @@ def test_a_member_that_is_told_to_wait_asks_again_in_half_a_horizon(supplied, wo
 
 
 def test_a_claim_that_is_renewable_and_spent_is_ahead_of_the_clock(keeper):
-    keeper.policy.told_to_wait, keeper.policy._cause = True, "used"
+    keeper.policy.wait_cause = "used"
     told = str(keeper.policy.complaint(1.0))
     assert "has used all IDs of its claim up to now and lead=" in told
     assert "no claim" not in told
-    keeper.policy._cause = "full"
+    keeper.policy.wait_cause = "full"
     assert "node numbers are in use" in str(keeper.policy.complaint(1.0))
 
 
@@ -107,5 +107,4 @@ def test_a_wait_whose_reason_the_store_no_longer_tells_is_not_reported(supplied,
     monkeypatch.setattr(ids.registry, "grant", lambda *_: Wait(1, LastSeen(), guarded=True))
     monkeypatch.setattr(ids.registry, "look", away)
     call(ids, keeper, answers)
-    assert keeper.policy.told_to_wait
-    assert keeper.policy._cause == ""
+    assert keeper.policy.wait_cause == ""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import frazil
-from frazil.errors import ClockError, Closed, RegistryUnavailable
+from frazil.errors import ClockError, Closed, PoolExhausted, RegistryUnavailable
 from frazil.generator.status import Status
 from frazil.remote.icicle.script import icicle_script
 from tests.servers.redis import Server, until

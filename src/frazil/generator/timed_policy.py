@@ -1,0 +1,141 @@
+"""The keeper's policy for a layout with time.
+
+- A busy generator renews its claim when less than half of the ticks that it wanted are left. It
+  wants twice as many each time, up to the horizon. The first claim has 100 ms, so a short life
+  wastes little; more if the last answer was slow, or the claim would end before its use.
+- A generator that issued nothing since the last renewal is *idle*. For a while after its last ID
+  (``keep``) its claim is kept warm, so that a rare ID costs its caller no request: it is renewed
+  for the whole horizon, when half of that is left. After that it is given back.
+- If an idle claim has a new owner before its end, the node numbers are scarce: for that while, none
+  is kept warm.
+- A claim with a new owner is used to its end. Then there is a new one, of twice as many ticks. So
+  two busy generators do not take one number from each other repeatedly: a registry grants the
+  number whose claim ends first, and that is soon one of an idle generator.
+
+A member that remembers is what ends a loss of the store without a repeat (see ``record``). So it
+is never silent for long: a claim that is lost is still reported every half horizon, until a wait
+after its end, and a member that has to wait asks again as often.
+"""
+
+from frazil.claims.claim import Claim, Lost
+from frazil.generator.complaints import Cause
+from frazil.generator.keeper import KeeperPolicy, Steps
+from frazil.walk.walk import Walk
+
+__all__ = ["FIRST_CLAIM_US", "TimedPolicy"]
+
+FIRST_CLAIM_US = 100_000
+_REFUSED_S = 1.0  # until a refused renewal is tried again, unless a caller waits
+_ANSWERS = 4  # the least claim, in answer times: half to use it, half to renew it
+
+
+class TimedPolicy(KeeperPolicy):
+    """Keeps a walk whose axis is time: renews a busy one's claim, gives back an idle one's."""
+
+    _want = 0  # ticks of the last request
+    _tick = 0  # of the walk, at the last renewal
+    _used_ns = 0  # when it was last seen busy
+    _scarce_until_ns = 0
+
+    def _why(self, _waited_s: float, /) -> Cause:
+        walk = self.walk()
+        if walk is not None and walk.left() > 0:
+            return "used" if walk.begun() else "shared"
+        return self.wait_cause or ""
+
+    def _supply(self, walk: Walk) -> Steps[None]:
+        """Renew the claim, or get another one if it has a new owner."""
+        if self._renewable:
+            yield from self._renew(walk)
+            self.wait_cause = "used" if self._renewable and not walk.left() else None
+            if self.wait_cause:
+                # The claim is as far ahead of the registry's clock as possible: only time helps.
+                self._back_off(int(self._want * self.terms.tick_us * self.jitter()) // 8)
+        if not self._renewable:
+            self._want = max(self._want, self._first_want())
+            yield from self._grant(walk, self._want)
+
+    def _adopt(self, walk: Walk, claim: Claim, read_ns: int) -> None:
+        self._tick, self._used_ns = walk.tick, self.identity.now_ns()
+        super()._adopt(walk, claim, read_ns)
+
+    def _maintain(self, walk: Walk) -> Steps[None]:
+        """Less than half is left: renew a busy walk's claim, give back an idle one's."""
+        idle = walk.tick == self._tick and walk.begun()  # nothing was issued, although it could
+        if not idle:
+            self._used_ns = self.identity.now_ns()
+        self._tick = walk.tick
+        if idle and not self._keeps_warm():
+            used = walk.leave(self.identity.era)
+            if self.identity.intact():  # else the claim may belong to another keeper
+                self._want = 0
+                yield from self._release(used)
+        else:  # a claim that is lost too: the store may have forgotten the report
+            yield from self._renew(walk, idle=idle)
+
+    def _first_want(self) -> int:
+        long_us = max(FIRST_CLAIM_US, _ANSWERS * self._answer_ns // 1000)
+        return max(1, min(long_us // self.terms.tick_us, self.terms.horizon_ticks))
+
+    def _keeps_warm(self) -> bool:
+        """Whether the claim of an idle walk is kept."""
+        now_ns = self.identity.now_ns()
+        return now_ns - self._used_ns < self._keep_ns and now_ns >= self._scarce_until_ns
+
+    def _renew(self, walk: Walk, *, idle: bool = False) -> Steps[None]:
+        """Ask for twice as many ticks as last time, counted from the answer.
+
+        For an idle walk request the whole horizon, so that the next request is far away. A claim
+        that is lost, or is at the end of the time field, is only used to its end.
+        """
+        claim, most = self.claim, self.terms.horizon_ticks
+        assert claim is not None
+        want = most if idle else min(max(2 * self._want, self._first_want()), most)
+        delay = self._answer_ns // (1000 * self.terms.tick_us)
+        # A claim that was renewed late ended before the tick that is due.
+        due = walk.due(self.identity.now_ns())
+        at = max(walk.until - walk.left(), due)
+        reply, read_ns = yield from self._ask_renewal(walk, claim, at + delay + want)
+        lost, ended = isinstance(reply, Lost), claim.until <= due
+        if isinstance(reply, Claim) and (reply.until > claim.until or claim.until < self.terms.end):
+            self._want = want
+            late = walk.due(self.identity.now_ns()) - claim.until
+            self._prolong(walk, reply, read_ns, late)
+            return
+        self._renewable = False
+        if lost:
+            self.report("lost", claim=claim, ended=ended)
+        if not idle:
+            self._want = want
+        elif lost and not ended:
+            self._scarce_until_ns = self.identity.now_ns() + self._keep_ns
+
+    def _needs_renewal(self, walk: Walk) -> bool:
+        if walk.closed:  # the last round comes next, and gives back the rest
+            return False
+        if not self._renewable:
+            return self._silent_us() >= self._report_us()
+        return 2 * walk.reach() < self._want
+
+    def _due_s(self, walk: Walk) -> float | None:
+        if self.claim is None:
+            return None
+        if not self._renewable:
+            end = self.claim.until + self.terms.wait_ticks
+            if end <= walk.due(self.identity.now_ns()):
+                return None
+            least_s = _REFUSED_S if self._refused else 0.001
+            return max((self._report_us() - self._silent_us()) / 1e6, least_s)
+        if self.trouble is not None and self._needs_renewal(walk):
+            return 0.001
+        reach, rest = walk.reach(), self._want // 2
+        next_s = max(reach - rest, rest // 4, 1) * self.terms.tick_us / 1e6
+        return max(next_s, _REFUSED_S) if self._refused else next_s
+
+    def _rest_us(self, part: float) -> int:
+        """At most an eighth of a horizon, and random too."""
+        return min(super()._rest_us(part), int(self._report_us() // 4 * part))
+
+    def _silent_us(self) -> int:
+        """How long ago the registry answered."""
+        return (self.identity.now_ns() - self._answered_ns) // 1000
