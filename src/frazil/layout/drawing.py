@@ -9,7 +9,8 @@ Inside are the name, the bits of the field's value (with ``~`` if reversed), and
 row breaks between pieces, and inside a piece only if it is wider than a row.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from frazil.layout.field import Piece, Role
@@ -53,11 +54,11 @@ def draw(layout: Layout, value: int | None = None, *, width: int = 100) -> str:
     than ``width`` makes a row longer. Raises LayoutError if the ID does not fit the layout.
     """
     readings = _readings(layout, value)
-    rows = [line for row in _rows(layout, value, width) for line in _boxes(row)]
+    lines = list(_boxes(_rows(layout.pieces, _digits(layout, value), width)))
     if readings:
         column = max(len(name) for name, _ in readings)
-        rows += ["", *(f"{name:<{column}}  {text}" for name, text in readings)]
-    return "\n".join(rows)
+        lines += ["", *(f"{name:<{column}}  {text}" for name, text in readings)]
+    return "\n".join(lines)
 
 
 def spans(layout: Layout, value: int) -> list[tuple[str, Role, str]]:
@@ -76,24 +77,10 @@ def spans(layout: Layout, value: int) -> list[tuple[str, Role, str]]:
 
 def draw_spans(spans: Iterable[tuple[str, Role, str]], *, width: int = 100) -> str:
     """The same boxes for parts that no layout has: (name, role, binary digits), highest first."""
-    most = max(1, width - 1 - _PADDING)
-    rows: list[list[_Cell]] = []
-    room, parts = 0, list(spans)
-    top = sum(len(digits) for _, _, digits in parts) - 1
-    for name, role, digits in parts:
-        for start in range(0, len(digits), most):
-            shown = digits[start : start + most]
-            high = len(digits) - 1 - start
-            part = f"{high}..{high - len(shown) + 1}"
-            extent = str(len(digits)) if len(shown) == len(digits) else part
-            cell = _Cell(role, top, len(shown), (name, extent, shown))
-            if cell.columns + _PADDING > room:
-                rows.append([])
-                room = width - 1
-            rows[-1].append(cell)
-            room -= cell.columns + _PADDING
-            top -= cell.bits
-    return "\n".join(line for row in rows for line in _boxes(row))
+    parts = list(spans)
+    pieces = [Piece(name, role, len(digits) - 1) for name, role, digits in parts]
+    digits = "".join(digits for *_, digits in parts)
+    return "\n".join(_boxes(_rows(pieces, digits, width)))
 
 
 def _readings(layout: Layout, value: int | None) -> list[tuple[str, str]]:
@@ -115,45 +102,53 @@ def _readings(layout: Layout, value: int | None) -> list[tuple[str, str]]:
     return readings
 
 
-def _rows(layout: Layout, value: int | None, width: int) -> list[list[_Cell]]:
-    """The cells of a layout, in rows of at most ``width`` columns with their borders."""
-    digits = "" if value is None else f"{value:0{layout.bits}b}"
-    most = max(1, width - 1 - _PADDING)
+def _rows(pieces: Sequence[Piece], digits: str, width: int) -> list[list[_Cell]]:
+    """The cells of pieces, in rows of at most ``width`` columns with their borders.
+
+    digits: those of an ID, or "".
+    """
     rows: list[list[_Cell]] = []
     room = 0
-    top = layout.bits - 1
-    for piece in layout.pieces:
-        for high in range(piece.high, piece.low - 1, -most):
-            low = max(piece.low, high - most + 1)
-            start = layout.bits - 1 - top
-            cell = _cell(layout, piece, high, low, top, digits[start : start + high - low + 1])
-            if cell.columns + _PADDING > room:
-                rows.append([])
-                room = width - 1
-            rows[-1].append(cell)
-            room -= cell.columns + _PADDING
-            top -= cell.bits
+    for cell in _cells(pieces, digits, max(1, width - 1 - _PADDING)):
+        if cell.columns + _PADDING > room:
+            rows.append([])
+            room = width - 1
+        rows[-1].append(cell)
+        room -= cell.columns + _PADDING
     return rows
 
 
-def _cell(layout: Layout, piece: Piece, high: int, low: int, top: int, digits: str) -> _Cell:
-    """The cell of bits ``high`` to ``low`` of a piece; without an ID, ``digits`` is empty."""
-    bits = high - low + 1
-    whole = bits == next(f.bits for f in layout.fields if f.name == piece.name)
-    extent = str(bits) if whole else f"{high}..{low}"
-    lines = (piece.name, extent + "~" * piece.reversed, digits)
-    return _Cell(piece.role, top, bits, lines if digits else lines[:2])
+def _cells(pieces: Sequence[Piece], digits: str, most: int) -> Iterator[_Cell]:
+    """The cells of pieces, of at most ``most`` bits."""
+    widths: Counter[str] = Counter()
+    for piece in pieces:
+        widths[piece.name] += piece.bits
+    top = widths.total() - 1
+    for piece in pieces:
+        for high in range(piece.high, piece.low - 1, -most):
+            low = max(piece.low, high - most + 1)
+            bits = high - low + 1
+            extent = str(bits) if bits == widths[piece.name] else f"{high}..{low}"
+            shown, digits = digits[:bits], digits[bits:]
+            lines = (piece.name, extent + "~" * piece.reversed, *([shown] if shown else []))
+            yield _Cell(piece.role, top, bits, lines)
+            top -= bits
 
 
-def _boxes(row: list[_Cell]) -> Iterator[str]:
-    """The lines of text of one row: the bit numbers, then the cells in their borders."""
-    yield "".join(f"  {cell.top:<{cell.columns}} " for cell in row).rstrip()
-    bars = ["─" * (cell.columns + 2) for cell in row]
-    yield f"┌{'┬'.join(bars)}┐"
-    for texts in zip(*(cell.lines for cell in row), strict=True):
-        inside = (f" {text:<{cell.columns}} " for text, cell in zip(texts, row, strict=True))
-        yield f"│{'│'.join(inside)}│"
-    yield f"└{'┴'.join(bars)}┘"
+def _digits(layout: Layout, value: int | None) -> str:
+    return "" if value is None else f"{value:0{layout.bits}b}"
+
+
+def _boxes(rows: Iterable[list[_Cell]]) -> Iterator[str]:
+    """The lines of text of rows: for each the bit numbers, then the cells in their borders."""
+    for row in rows:
+        yield "".join(f"  {cell.top:<{cell.columns}} " for cell in row).rstrip()
+        bars = ["─" * (cell.columns + 2) for cell in row]
+        yield f"┌{'┬'.join(bars)}┐"
+        for texts in zip(*(cell.lines for cell in row), strict=True):
+            inside = (f" {text:<{cell.columns}} " for text, cell in zip(texts, row, strict=True))
+            yield f"│{'│'.join(inside)}│"
+        yield f"└{'┴'.join(bars)}┘"
 
 
 def svg(layout: Layout, value: int | None = None) -> str:
@@ -162,7 +157,8 @@ def svg(layout: Layout, value: int | None = None) -> str:
     It has a title and a description for screen readers, and colours for light and dark displays.
     Raises LayoutError if the ID does not fit the layout.
     """
-    rows, readings = _rows(layout, value, _SVG_COLUMNS), _readings(layout, value)
+    readings = _readings(layout, value)
+    rows = _rows(layout.pieces, _digits(layout, value), _SVG_COLUMNS)
     body: list[str] = []
     y = _MARGIN
     for row in rows:

@@ -29,12 +29,15 @@ class Segment(NamedTuple):
         return (1 << self.bits) - 1
 
 
-def segments_of(positions: Sequence[int]) -> tuple[Segment, ...]:
-    """The segments of a value. ``positions[i]`` is the place of its bit ``i`` in the ID."""
+def segments_of(positions: Sequence[int], longest: int = 64) -> tuple[Segment, ...]:
+    """The segments of a value, each of at most ``longest`` bits.
+
+    ``positions[i]`` is the place of its bit ``i`` in the ID.
+    """
     found: list[Segment] = []
     for target, source in enumerate(positions):
-        last = found[-1] if found else None
-        if last is not None and source == last.source + last.bits and source % 64:
+        last = found[-1] if found else Segment(-1, 0, 0)
+        if source == last.source + last.bits and source % 64 and last.bits < longest:
             found[-1] = last._replace(bits=last.bits + 1)
         else:
             found.append(Segment(source, target, 1))

@@ -12,9 +12,18 @@ An ID is BIGINT UNSIGNED, which holds all of 64 bits; a signed column is convert
 
 from frazil.errors import ConfigError, LayoutError
 from frazil.schemes.scheme import Scheme
-from frazil.sql.digits import largest, limit_of, places, symbols
 from frazil.sql.identifiers import checked_name, quoted
-from frazil.sql.parts import fixed_of, parts_of, refuse_unreadable, runs, window
+from frazil.sql.parts import (
+    fixed_of,
+    largest,
+    limit_of,
+    parts_of,
+    places,
+    refuse_unreadable,
+    symbols,
+    value_of,
+    window,
+)  # fmt: skip
 
 __all__ = ["drop_functions", "functions"]
 
@@ -58,7 +67,7 @@ def _all(scheme: Scheme, name: str) -> dict[str, tuple[str, str, str]]:
             limit=64,
         )
     valid, given = _valid(scheme, "id"), f"id {_ID}"
-    parts = {part: _value(positions) for part, positions in parts_of(scheme).items()}
+    parts = {part: value_of(positions, "id") for part, positions in parts_of(scheme).items()}
     found = {}
     tick_us, epoch_us = scheme.layout.tick_us, scheme.layout.epoch_us
     if tick_us is not None and epoch_us is not None:
@@ -86,11 +95,6 @@ def _all(scheme: Scheme, name: str) -> dict[str, tuple[str, str, str]]:
 def _valid(scheme: Scheme, n: str) -> str:
     mask, value = fixed_of(scheme, 64)
     return f"({n} & {mask}) = {value}"
-
-
-def _value(positions: tuple[int, ...]) -> str:
-    return " | ".join(f"(((id >> {run.shift}) & {run.mask}) << {run.low})" for run in
-                      runs(positions))  # fmt: skip
 
 
 def _text(scheme: Scheme) -> str:

@@ -1,70 +1,26 @@
-"""Where the parts of an ID lie, for expressions of every dialect.
+"""Where the parts of an ID lie, and the digits of its text, for expressions of every dialect.
 
 A field may be in pieces, reversed or shuffled. All three are one thing: the position in the ID of
-each bit of the value. Neighbouring bits that are neighbours in the ID are one *run*, and a run is a
-shift and a mask in any SQL.
+each bit of the value, and so some segments (see ``schemes.segments``), each a shift and a mask in
+any SQL. A text has one length (except in decimal), so each digit has its place and its power. The
+largest text is the largest in the order of the characters' codes, too.
 
 The functions in SQL agree with ``Scheme.read``: a number whose constants differ from the scheme's
 is not an ID of it. It has no time, no fields and no text (NULL).
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from frazil.errors import ConfigError, LayoutError
 from frazil.layout.field import Field
+from frazil.schemes.alphabet import CHECKS, DIGITS, text_of
 from frazil.schemes.scheme import Scheme
+from frazil.schemes.segments import segments_of
 
-__all__ = ["Fixed", "Run", "Window", "fixed_of", "parts_of", "refuse_unreadable", "runs", "window"]
+__all__ = ["fixed_of", "largest", "limit_of", "parts_of", "places", "refuse_unreadable"]
+__all__ += ["symbols", "value_of", "window"]
 
 _RESERVED = {"from", "id", "text", "time", "window"}
-
-
-class Run(NamedTuple):
-    """``bits`` bits of a value from bit ``low`` on, which lie in the ID from bit ``shift`` on."""
-
-    low: int
-    bits: int
-    shift: int
-
-    @property
-    def mask(self) -> int:
-        """All ones, as many as it has bits."""
-        return (1 << self.bits) - 1
-
-
-class Fixed(NamedTuple):
-    """An ID ``n`` of the scheme has ``n & mask == value``."""
-
-    mask: int
-    value: int
-
-
-class Window(NamedTuple):
-    """The first ID of a tick is ``base + (tick << shift)``."""
-
-    base: int
-    shift: int
-
-
-def runs(positions: tuple[int, ...], longest: int = 64) -> list[Run]:
-    """The runs of a value whose bits lie at ``positions``, lowest first.
-
-    A run has at most ``longest`` bits and lies inside one half of a 128-bit ID.
-    """
-    found: list[Run] = []
-    for low, shift in enumerate(positions):
-        last = found[-1] if found else None
-        joins = (
-            last is not None
-            and shift == last.shift + last.bits
-            and shift % 64 != 0
-            and last.bits < longest
-        )
-        if joins and last is not None:
-            found[-1] = last._replace(bits=last.bits + 1)
-        else:
-            found.append(Run(low, 1, shift))
-    return found
 
 
 def parts_of(scheme: Scheme) -> dict[str, tuple[int, ...]]:
@@ -89,26 +45,52 @@ def parts_of(scheme: Scheme) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def fixed_of(scheme: Scheme, width: int) -> Fixed:
-    """The bits that every ID of the scheme has, in a number of ``width`` bits."""
-    mask = (1 << width) - (1 << scheme.bits)
-    value = 0
-    for field in scheme.layout.fields:
-        if field.fixed is not None:
-            positions = _positions(scheme, field)
-            mask |= sum(1 << position for position in positions)
-            value |= sum((field.fixed >> i & 1) << at for i, at in enumerate(positions))
-    return Fixed(mask, value)
+def fixed_of(scheme: Scheme, width: int) -> tuple[int, int]:
+    """A mask and a value: a number of ``width`` bits is an ID if ``n & mask == value``."""
+    mask, value = scheme.constants
+    return mask | (1 << width) - (1 << scheme.bits), value
 
 
-def window(scheme: Scheme) -> Window:
-    """The range of IDs of a time; raises LayoutError if there is none."""
+def value_of(positions: Sequence[int], n: str) -> str:
+    """The value whose bits lie at ``positions`` of an ID ``n``, by shifts and masks."""
+    return " | ".join(
+        f"((({n} >> {source}) & {(1 << bits) - 1}) << {target})"
+        for source, target, bits in segments_of(positions)
+    )
+
+
+def window(scheme: Scheme) -> tuple[int, int]:
+    """(base, shift): the first ID of a tick is ``base + (tick << shift)``.
+
+    Raises LayoutError if the IDs of a time are not one range.
+    """
     epoch_us, tick_us = scheme.layout.epoch_us, scheme.layout.tick_us
     if epoch_us is None or tick_us is None:
         raise LayoutError("the scheme has no time", field="time")
     found = scheme.window(epoch_us, epoch_us + tick_us)
     size = found.stop - found.start  # which may be more than len() can count
-    return Window(found.start, size.bit_length() - 1)
+    return found.start, size.bit_length() - 1
+
+
+def limit_of(scheme: Scheme, bits: int) -> int:
+    """The largest number of the scheme's width that a column of ``bits`` bits holds."""
+    return (1 << min(scheme.bits, bits)) - 1
+
+
+def places(scheme: Scheme) -> list[int]:
+    """The power of each digit of a text, the first digit's first. Not for decimal."""
+    base = len(DIGITS[scheme.encoding])
+    return [base**place for place in reversed(range(scheme.codec.width or 0))]
+
+
+def symbols(scheme: Scheme) -> tuple[str, str]:
+    """The digits of the encoding, and the check characters or ""."""
+    return DIGITS[scheme.encoding], CHECKS if scheme.check else ""
+
+
+def largest(scheme: Scheme, bits: int) -> str:
+    """The digits of ``limit_of``. Not for decimal."""
+    return text_of(limit_of(scheme, bits), scheme.encoding, scheme.codec.width or 0)
 
 
 def refuse_unreadable(scheme: Scheme) -> None:

@@ -21,8 +21,9 @@ from string import ascii_lowercase, ascii_uppercase
 from frazil.errors import ConfigError, LayoutError
 from frazil.schemes.alphabet import CHECKS, DIGITS, text_of
 from frazil.schemes.scheme import Scheme
+from frazil.schemes.segments import Segment, segments_of
 from frazil.sql.identifiers import checked_name, quoted
-from frazil.sql.parts import Fixed, Run, fixed_of, parts_of, refuse_unreadable, runs, window
+from frazil.sql.parts import fixed_of, parts_of, refuse_unreadable, window
 
 __all__ = ["drop_functions", "functions"]
 
@@ -116,7 +117,7 @@ class _Functions:
         side = _HALVES[1 - half]
         return f"('x' || {side}(replace({n}::text, '-', ''), 16))::bit(64)::bigint"
 
-    def _valid(self, n: str, fixed: Fixed) -> str:
+    def _valid(self, n: str, fixed: tuple[int, int]) -> str:
         """The condition that a number has the scheme's constants."""
         found = []
         for half in range(2 if self.wide else 1):
@@ -130,18 +131,17 @@ class _Functions:
     def _value(self, positions: tuple[int, ...]) -> str:
         """The value whose bits lie at positions of the ID."""
         if len(positions) <= 62:
-            return " | ".join(self._run(run) for run in runs(positions))
-        found = runs(positions, longest=32)
-        return " + ".join(
-            f"{self._run(run._replace(low=0))}::numeric * {1 << run.low}" for run in found
-        )
+            return " | ".join(
+                f"({self._cut(each)} << {each.target})" if each.target else self._cut(each)
+                for each in segments_of(positions)
+            )
+        found = segments_of(positions, longest=32)
+        return " + ".join(f"{self._cut(each)}::numeric * {1 << each.target}" for each in found)
 
-    def _run(self, run: Run) -> str:
-        word = self._word("id", run.shift // 64)
-        shift = run.shift % 64
+    def _cut(self, segment: Segment) -> str:
+        word, shift = self._word("id", segment.source // 64), segment.source % 64
         text = f"({word} >> {shift})" if shift else word
-        text = f"({text} & {_literal(run.mask)})"
-        return f"({text} << {run.low})" if run.low else text
+        return f"({text} & {_literal(segment.mask)})"
 
     def _time(self, positions: tuple[int, ...]) -> str:
         """The beginning of the tick, exact to the microsecond, whatever the session's settings."""

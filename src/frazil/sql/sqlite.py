@@ -12,9 +12,18 @@ the year 9999. SQLite's integers are signed and have 64 bits.
 
 from frazil.errors import ConfigError, LayoutError
 from frazil.schemes.scheme import Scheme
-from frazil.sql.digits import largest, limit_of, places, symbols
 from frazil.sql.identifiers import checked_name, quoted
-from frazil.sql.parts import fixed_of, parts_of, refuse_unreadable, runs, window
+from frazil.sql.parts import (
+    fixed_of,
+    largest,
+    limit_of,
+    parts_of,
+    places,
+    refuse_unreadable,
+    symbols,
+    value_of,
+    window,
+)  # fmt: skip
 
 __all__ = ["drop_view", "expressions", "view"]
 
@@ -66,7 +75,7 @@ def expressions(scheme: Scheme, n: str) -> dict[str, str]:
         )
     valid = _valid(scheme, n)
     found = {}
-    parts = {part: _value(positions, n) for part, positions in parts_of(scheme).items()}
+    parts = {part: value_of(positions, n) for part, positions in parts_of(scheme).items()}
     if scheme.layout.tick_us is not None:
         us = f"({parts['tick']}) * {scheme.layout.tick_us} + {scheme.layout.epoch_us}"
         last = (_LAST_US - (scheme.layout.epoch_us or 0)) // scheme.layout.tick_us
@@ -95,11 +104,6 @@ def _valid(scheme: Scheme, n: str) -> str:
         mask ^= 1 << 63
         return f"{n} >= 0" + (f" AND ({n} & {mask}) = {value}" if mask else "")
     return f"({n} & {mask}) = {value}"
-
-
-def _value(positions: tuple[int, ...], n: str) -> str:
-    return " | ".join(f"((({n} >> {run.shift}) & {run.mask}) << {run.low})" for run in
-                      runs(positions))  # fmt: skip
 
 
 def _text(scheme: Scheme, n: str) -> str:

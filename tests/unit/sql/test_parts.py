@@ -1,4 +1,4 @@
-"""The runs of a field, the constants, and windows."""
+"""The parts of an ID, its constants, and windows."""
 
 import random
 
@@ -6,18 +6,8 @@ import pytest
 
 import frazil
 from frazil.errors import ConfigError, LayoutError
-from frazil.sql.parts import Run, fixed_of, parts_of, runs, window
-
-
-def test_neighbours_are_one_run():
-    assert runs((5, 6, 7)) == [Run(0, 3, 5)]
-    assert runs((7, 6, 5)) == [Run(0, 1, 7), Run(1, 1, 6), Run(2, 1, 5)]
-    assert runs((1, 2, 9, 10)) == [Run(0, 2, 1), Run(2, 2, 9)]
-
-
-def test_a_run_stays_in_one_half_and_below_its_longest():
-    assert runs((62, 63, 64, 65)) == [Run(0, 2, 62), Run(2, 2, 64)]
-    assert [run.bits for run in runs(tuple(range(50)), longest=32)] == [32, 18]
+from frazil.schemes.segments import segments_of
+from frazil.sql.parts import fixed_of, parts_of, window
 
 
 @pytest.mark.parametrize("name", ["icicle", "discord", "uniqueid-spread", "globalid-128"])
@@ -32,7 +22,7 @@ def test_parts_and_constants_are_the_schemes(name, shuffle):
         assert n & mask == value
         values = scheme.unpack(n)
         for part, positions in parts_of(scheme).items():
-            read = sum((n >> run.shift & run.mask) << run.low for run in runs(positions))
+            read = sum((n >> s.source & s.mask) << s.target for s in segments_of(positions))
             assert read == values["time" if part == "tick" else part]
 
 
