@@ -4,5 +4,3 @@
 next. ``claim`` has the requests and replies. A registry (``frazil.registries``) makes each function
 one atomic, durable step of a store.
 """
-
-__all__: list[str] = []

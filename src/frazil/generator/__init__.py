@@ -2,5 +2,3 @@
 
 ``mint`` is for a process that needs a few IDs and ends.
 """
-
-__all__: list[str] = []

@@ -1,3 +1,1 @@
 """Values that people type: URLs, durations, arguments. Each is parsed once and checked."""
-
-__all__: list[str] = []

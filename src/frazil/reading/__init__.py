@@ -5,5 +5,3 @@ The input is a text: one word, a line of a log, a number that a database shows a
 scheme, and ``search`` finds the words of a line that are IDs. ``capacity`` is about layouts, and
 ``fleet`` about a layout on a registry.
 """
-
-__all__: list[str] = []

@@ -1,3 +1,1 @@
 """IDs that a server makes: a pool of Redis servers (Icicle), or a service (HTTP)."""
-
-__all__: list[str] = []

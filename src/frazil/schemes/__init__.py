@@ -1,3 +1,1 @@
 """A scheme says how a number is cut and shown: a layout, a shuffle and a text, by one name."""
-
-__all__: list[str] = []

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import CodecError, ConfigError, LayoutError, Misuse
+from frazil.schemes import arrays
 from frazil.schemes.segments import assembled, segments_of
 
 if TYPE_CHECKING:
@@ -67,8 +68,6 @@ def id_column(ids: Any, codec: Codec) -> NDArray[Any]:
 
 def id_column_and_gaps(ids: Any, codec: Codec) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """The same, with 0 where a value is missing; and where that is, or None if none is missing."""
-    from frazil.schemes import arrays
-
     ids, missing = _filled(ids)
     column = arrays.as_array(ids) if hasattr(ids, "__array__") else None
     if column is None or column.dtype.kind == "O":
@@ -87,8 +86,6 @@ def id_column_and_gaps(ids: Any, codec: Codec) -> tuple[NDArray[Any], NDArray[An
 
 def _filled(ids: Any) -> tuple[Any, NDArray[Any] | None]:
     """A column with 0 where a value is missing, and where that is."""
-    from frazil.schemes import arrays
-
     if str(getattr(ids, "dtype", "")) in {"Int128", "UInt128"}:  # numpy has no such type
         return ids.to_list(), None
     missing = None
@@ -113,8 +110,6 @@ def _listed(
     ids: Any, codec: Codec, missing: NDArray[Any] | None
 ) -> tuple[list[int], NDArray[Any] | None]:
     """Valid numbers, with 0 for None."""
-    from frazil.schemes import arrays
-
     try:
         numbers = list(ids)
     except TypeError:
@@ -130,17 +125,12 @@ def _listed(
 
 def texts_of(texts: Any) -> Any:
     """Texts of any library's column, for ``Codec.decode_array``."""
-    from frazil.schemes import arrays
-
     return arrays.as_array(texts) if hasattr(texts, "__array__") else texts
 
 
 def values_of(ids: NDArray[Any], positions: Sequence[int]) -> NDArray[np.int64]:
     """The field values of IDs, as int64. Raises LayoutError (index) for one of over 63 bits."""
-    from frazil.schemes import arrays
-
     segments = segments_of(positions)
-
     small = [segment for segment in segments if segment.target + segment.bits <= 63]
     large = [segment for segment in segments if segment not in small]
     values: NDArray[np.int64] = arrays.signed(
@@ -170,6 +160,4 @@ def moments(ticks: NDArray[np.int64], tick_us: int, epoch_us: int) -> NDArray[An
 
 def with_gaps(columns: dict[str, NDArray[Any]], missing: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Columns of values with NaT, or a mask, where the ID is missing."""
-    from frazil.schemes import arrays
-
     return {name: arrays.masked(column, missing) for name, column in columns.items()}

@@ -1,3 +1,1 @@
 """SQL that reads IDs, and that makes them: what ``frazil sql`` prints."""
-
-__all__: list[str] = []

@@ -1,3 +1,1 @@
 """What only the operating system knows: clocks, processes, threads, and the kind of host."""
-
-__all__: list[str] = []

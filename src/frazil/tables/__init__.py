@@ -1,3 +1,1 @@
 """Code for all engines of tables: a column of new IDs, and the stores that it may use."""
-
-__all__: list[str] = []

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.errors import LayoutError
 from frazil.layout.field import Role
-from frazil.schemes.columns import id_column
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.segments import Segment
 
@@ -60,6 +59,7 @@ def fields_of(
     hold the values of another number. Raises LayoutError for IDs that are wider.
     """
     from frazil.schemes import arrays
+    from frazil.schemes.columns import id_column
 
     _check_word(scheme)
     column = arrays.as_array(numbers)

@@ -1,3 +1,1 @@
 """Reading and writing files of IDs, for ``frazil stamp`` and ``frazil audit``."""
-
-__all__: list[str] = []

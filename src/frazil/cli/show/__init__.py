@@ -1,3 +1,1 @@
 """Tables, reports and progress bars for the commands' output."""
-
-__all__: list[str] = []

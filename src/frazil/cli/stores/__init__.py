@@ -1,3 +1,1 @@
 """Code that is shared by the commands about stores and pools."""
-
-__all__: list[str] = []

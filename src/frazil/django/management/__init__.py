@@ -1,3 +1,1 @@
 """Django looks for commands in this package."""
-
-__all__: list[str] = []

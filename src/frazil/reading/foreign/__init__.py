@@ -2,5 +2,3 @@
 
 Each module reads one format, and ``recognise`` chooses the format of a text.
 """
-
-__all__: list[str] = []

@@ -7,10 +7,14 @@ name, a role for its colour, a width and a value.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from frazil.layout.field import Role
 
-__all__ = ["Foreign", "Part", "cut"]
+__all__ = ["Foreign", "Part", "Pieces", "cut"]
+
+Pieces: TypeAlias = Sequence[tuple[str, Role, int, bool]]
+"""A name, a role, a width in bits, and ``counted`` of each part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +37,14 @@ class Part:
 class Foreign:
     """An ID of another system.
 
-    text: as it was given. written: what that form is called. canonical: its usual form. texts: more
-    forms, by name. moment_us: µs since 1970, None if it has no time. others: formats that the text
-    could also be. note: what its time and parts mean, if that is not obvious.
+    text: as it was given. written: what that form is called. texts: its forms by name, the usual
+    one first. moment_us: µs since 1970, None if it has no time. others: formats that the text could
+    also be. note: what its time and parts mean, if that is not obvious.
     """
 
     format: str
     text: str
     written: str
-    canonical: str
     number: int
     parts: tuple[Part, ...]
     texts: dict[str, str]
@@ -49,6 +52,11 @@ class Foreign:
     prefix: str = ""
     others: tuple[str, ...] = ()
     note: str = ""
+
+    @property
+    def canonical(self) -> str:
+        """Its usual form."""
+        return next(iter(self.texts.values()))
 
     @property
     def bits(self) -> int:
@@ -61,8 +69,8 @@ class Foreign:
         return [(part.name, part.role, f"{part.value:0{part.bits}b}") for part in self.parts]
 
 
-def cut(number: int, pieces: Sequence[tuple[str, Role, int, bool]]) -> tuple[Part, ...]:
-    """The parts of a number. A piece is a name, a role, a width in bits, and ``counted``."""
+def cut(number: int, pieces: Pieces) -> tuple[Part, ...]:
+    """The parts of a number."""
     parts: list[Part] = []
     for name, role, bits, counted in reversed(pieces):
         parts.append(Part(name, role, bits, number & ((1 << bits) - 1), counted))

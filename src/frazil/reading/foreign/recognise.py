@@ -16,14 +16,15 @@ from datetime import UTC, datetime
 
 from frazil.errors import CodecError
 from frazil.inputs.duration import UNITS_US, ago
-from frazil.reading.foreign import ksuid, objectid, typeid, ulid, uuids, xid
+from frazil.reading.foreign import dated, typeid, uuids
 from frazil.reading.foreign.identifier import Foreign
 from frazil.system.clock import moment_text, to_us
 
 __all__ = ["doubt_of", "in_word", "recognise", "why_not"]
 
 _READERS: tuple[Callable[[str], Foreign | None], ...] = (
-    uuids.read, typeid.read, ulid.read, ksuid.read, xid.read, objectid.read,
+    uuids.read, typeid.read,
+    dated.read_ulid, dated.read_ksuid, dated.read_xid, dated.read_objectid,
 )  # fmt: skip
 _BYTES = re.compile(r"(?:0x|\\x)?([0-9a-f]{24}|[0-9a-f]{32}|[0-9a-f]{40})", re.IGNORECASE)
 _OLDEST_US = to_us(datetime(2005, 1, 1, tzinfo=UTC))
@@ -76,12 +77,12 @@ def _in_bytes(text: str, now_us: int) -> Foreign | None:
         return None
     digits = form[1]
     if len(digits) == 24:
-        found = objectid.read(digits)
+        found = dated.read_objectid(digits)
     elif len(digits) == 40:
-        found = ksuid.of_number(int(digits, 16), text, "hex")
+        found = dated.ksuid_of(int(digits, 16), text, "hex")
     else:
         try:
             return uuids.of_number(int(digits, 16), text, "hex", known=True)
         except CodecError:
-            found = ulid.of_number(int(digits, 16), text, "hex")
+            found = dated.ulid_of(int(digits, 16), text, "hex")
     return found if found and not doubt_of(found, now_us) else None

@@ -41,7 +41,6 @@ def read(text: str) -> Foreign | None:
     return replace(
         inside,
         format="TypeID",
-        canonical=text,
         texts={"typeid": text, **inside.texts},
         prefix=f"{prefix}_",
         note=note,

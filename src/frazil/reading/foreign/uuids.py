@@ -11,8 +11,7 @@ the same bits as 1 in the order in which they sort. The other versions have no t
 import re
 
 from frazil.errors import CodecError
-from frazil.layout.field import Role
-from frazil.reading.foreign.identifier import Foreign, cut
+from frazil.reading.foreign.identifier import Foreign, Pieces, cut
 
 __all__ = ["of_number", "read"]
 
@@ -24,37 +23,27 @@ _FORM = re.compile(
 )
 _GREGORIAN_TICKS = 0x01B21DD213814000  # 100 ns from 1582-10-15 to 1970-01-01
 
-_Pieces = list[tuple[str, Role, int, bool]]
 
-
-def _with_marks(high: _Pieces, low: _Pieces) -> _Pieces:
+def _with_marks(high: Pieces, low: Pieces) -> Pieces:
     """48 bits, the version, 12 bits, the variant, 62 bits."""
     *head, middle = high
     return [*head, ("version", "fixed", 4, True), middle, ("variant", "fixed", 2, True), *low]
 
 
-_CLOCK: _Pieces = [("clock_seq", "sequence", 14, True), ("node", "node", 48, False)]
-_RANDOM: _Pieces = _with_marks(
+def _clocked(*times: str) -> Pieces:
+    """Versions 1 and 6: the parts of the time by these names, a clock sequence and a node."""
+    widths = zip(times, (32, 16, 12), strict=True)
+    high: Pieces = [(name, "time", bits, True) for name, bits in widths]
+    return _with_marks(high, [("clock_seq", "sequence", 14, True), ("node", "node", 48, False)])
+
+
+_RANDOM = _with_marks(
     [("custom_a", "node", 48, False), ("custom_b", "node", 12, False)],
     [("custom_c", "node", 62, False)],
 )
-_PIECES: dict[int, _Pieces] = {
-    1: _with_marks(
-        [
-            ("time_low", "time", 32, True),
-            ("time_mid", "time", 16, True),
-            ("time_high", "time", 12, True),
-        ],
-        _CLOCK,
-    ),
-    6: _with_marks(
-        [
-            ("time_high", "time", 32, True),
-            ("time_mid", "time", 16, True),
-            ("time_low", "time", 12, True),
-        ],
-        _CLOCK,
-    ),
+_PIECES = {
+    1: _clocked("time_low", "time_mid", "time_high"),
+    6: _clocked("time_high", "time_mid", "time_low"),
     7: _with_marks(
         [("unix_ts_ms", "time", 48, True), ("rand_a", "node", 12, False)],
         [("rand_b", "node", 62, False)],
@@ -113,7 +102,7 @@ def of_number(number: int, text: str, written: str, *, known: bool = False) -> F
         )
     elif variant != 2:
         bits, name, note = _VARIANTS[number >> 61 & 7]
-        rest: _Pieces = [("variant", "fixed", bits, True), ("bits_low", "node", 64 - bits, False)]
+        rest: Pieces = [("variant", "fixed", bits, True), ("bits_low", "node", 64 - bits, False)]
         pieces, moment_us = [("bits_high", "node", 64, False), *rest], None
     elif version not in range(1, 9):
         note = "RFC 9562 defines no such version"
@@ -123,7 +112,6 @@ def of_number(number: int, text: str, written: str, *, known: bool = False) -> F
         name,
         text,
         written,
-        canonical,
         number,
         cut(number, pieces),
         {"uuid": canonical, "hex": digits, "decimal": str(number)},

@@ -1,3 +1,1 @@
 """A registry in etcd: the link to a cluster, and the state of a namespace as a member knows it."""
-
-__all__: list[str] = []

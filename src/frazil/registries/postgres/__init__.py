@@ -1,3 +1,1 @@
 """A registry in a table of PostgreSQL."""
-
-__all__: list[str] = []

@@ -1,3 +1,1 @@
 """A registry in an SQLite file of this host."""
-
-__all__: list[str] = []

@@ -1,3 +1,1 @@
 """A registry in a ZooKeeper ensemble: the link to it, and a node for each namespace."""
-
-__all__: list[str] = []

@@ -10,5 +10,3 @@
 
 A retry is safe. A service issues each ID once, so the IDs of a lost reply are skipped.
 """
-
-__all__: list[str] = []

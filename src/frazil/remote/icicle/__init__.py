@@ -5,5 +5,3 @@ of time. A **pool** is a set of servers, which do not know each other and get re
 two servers have the same shard, and a server never issues a cell twice. So no ID repeats, whatever
 the callers do.
 """
-
-__all__: list[str] = []

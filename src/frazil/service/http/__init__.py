@@ -1,3 +1,1 @@
 """The HTTP API of a service."""
-
-__all__: list[str] = []

@@ -1,3 +1,1 @@
 """The processes of a service: sockets, workers, signals, graceful shutdown."""
-
-__all__: list[str] = []

@@ -1,3 +1,1 @@
 """The Redis endpoint of a service."""
-
-__all__: list[str] = []
