@@ -85,7 +85,7 @@ _SUBJECTS = {
                 "tests/unit/generator/test_keeper_close.py",
                 "tests/unit/generator/test_generator.py",
                 "tests/unit/generator/test_complaints.py tests/unit/generator/test_axes.py",
-                "tests/unit/generator/test_keeper_warm.py tests/unit/generator/test_keeper_slow.py "
+                "tests/unit/generator/test_keeper_warm.py tests/unit/generator/test_keeper_slow.py",
                 "tests/unit/generator/test_pacing.py tests/unit/generator/test_keeper_scarce.py",
                 "tests/processes/test_endings.py",
             ),

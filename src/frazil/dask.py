@@ -18,12 +18,10 @@ Each attempt of a task has a claim of its own (``frazil.tables.attempt``). IDs a
 of the scheme fit, because uint64 becomes float64 beside int64.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from frazil.errors import ClaimLost
 from frazil.generator.request import UrlInput
 from frazil.pandas import unpack
 from frazil.schemes.scheme import Scheme
@@ -39,22 +37,6 @@ if TYPE_CHECKING:
     import dask.dataframe as dd
 
 __all__ = ["audit", "columns", "stamp"]
-
-
-@dataclass(frozen=True)
-class _Seal:
-    """Tells the workers whether the frame is complete. name: an event on the scheduler."""
-
-    name: str
-
-    def __call__(self) -> None:
-        from distributed import Event
-
-        if Event(self.name).is_set():
-            raise ClaimLost(
-                "a worker died after this frame was stamped, and its rows would be computed again "
-                "with other IDs; stamp again with path=, which keeps the rows in files"
-            )
 
 
 def stamp(
@@ -82,10 +64,10 @@ def stamp(
     check_kept(path, once=once)
     check_new(column, frame.columns)
     client = _client()
-    seal = _Seal(f"frazil-{uuid4().hex}") if client and not (once or path) else None
+    seal = f"frazil-{uuid4().hex}" if client and not (once or path) else None
     attempt = make_attempt(
         column, url, scheme, "Dask", one_host=_is_one_host(client), text=text, unsigned=True,
-        may_run=seal, **options,
+        is_complete=partial(_is_set, seal) if seal else None, **options,
     )  # fmt: skip
     kind = "str" if attempt.kind == "text" else attempt.kind
     meta = frame._meta.copy()  # noqa: SLF001 - the documented meta
@@ -101,7 +83,7 @@ def stamp(
         from distributed import Event, wait
 
         wait(kept)
-        Event(seal.name, client).set()
+        Event(seal, client).set()
     return kept
 
 
@@ -125,6 +107,13 @@ def audit(frame: "dd.DataFrame", column: str, scheme: str | Scheme = "icicle") -
         only = only.shuffle(on=column)
     parts = [dask.delayed(partial(_count, column=column, scheme=of))(p) for p in only.to_delayed()]
     return joined(dask.compute(*parts))
+
+
+def _is_set(seal: str) -> bool:
+    """Whether a frame is complete, which an event on the scheduler tells its workers."""
+    from distributed import Event
+
+    return bool(Event(seal).is_set())
 
 
 def _written(frame: Any, parts: Parts) -> list[str]:

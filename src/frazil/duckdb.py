@@ -22,10 +22,10 @@ from frazil.errors import ConfigError
 from frazil.generator.generator import Generator
 from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
-from frazil.schemes.segments import assembled
+from frazil.sql.parts import value_of
 from frazil.system.extras import missing_extra
-from frazil.tables.new_column import column_type, new_column
-from frazil.tables.numbers import time_us, whole_words
+from frazil.tables.new_column import check_generator, column_type, new_column
+from frazil.tables.numbers import time_us
 
 try:
     import duckdb
@@ -49,8 +49,7 @@ def register(
     ``frazil_text(id)`` is the text form. ``name`` replaces ``frazil`` in these names, for a second
     scheme. Raises ConfigError for another kind of ``ids`` and for a name that is not an identifier.
     """
-    if not isinstance(ids, Generator):
-        raise ConfigError(f"ids must be a generator of frazil.open, not {type(ids).__name__}")
+    check_generator(ids)
     if not (name.isidentifier() and name.isascii()):
         raise ConfigError(f"name={name!r} is invalid; use letters, digits and _", value=name)
     kind = column_type(ids.scheme, text=text)
@@ -118,18 +117,4 @@ def _readers(scheme: Scheme) -> dict[str, str]:
 
 
 def _value(scheme: Scheme, role: Role) -> str:
-    bits = assembled(
-        whole_words(scheme, role),
-        lambda segment: _Sql(f"(({_NUMBER} >> {segment.source}) & {segment.mask})"),
-        lambda part, by: _Sql(f"({part} << {by})"),
-    )
-    return f"({bits})::bigint"
-
-
-class _Sql(str):
-    """SQL whose sum is written with a plus."""
-
-    __slots__ = ()
-
-    def __add__(self, other: str) -> "_Sql":
-        return _Sql(f"{self} + {other}")
+    return f"({value_of(scheme.positions(role), _NUMBER)})::bigint"

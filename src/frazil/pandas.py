@@ -13,11 +13,10 @@ for each row and an int64 column where the scheme allows it.
 
 from typing import TYPE_CHECKING
 
-from frazil.errors import ConfigError
 from frazil.generator.generator import Generator
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
-from frazil.tables.new_column import check_new, column_type, new_column
+from frazil.tables.new_column import check_generator, check_new, column_type, new_column
 from frazil.tables.numbers import fields_of
 
 if TYPE_CHECKING:
@@ -35,8 +34,7 @@ def stamp(
     ``text=True``. Raises ConfigError if the frame has the column already, and if no integer type
     holds the IDs.
     """
-    if not isinstance(ids, Generator):
-        raise ConfigError(f"ids must be a generator of frazil.open, not {type(ids).__name__}")
+    check_generator(ids)
     check_new(column, frame.columns)
     kind = column_type(ids.scheme, text=text)
     stamped = frame.copy()

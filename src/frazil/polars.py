@@ -21,7 +21,7 @@ from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.schemes.segments import Segment, assembled
 from frazil.system.extras import missing_extra
-from frazil.tables.new_column import check_new, column_type, new_column
+from frazil.tables.new_column import check_generator, check_new, column_type, new_column
 from frazil.tables.numbers import time_us, whole_words
 
 try:
@@ -45,8 +45,7 @@ def stamp(frame: pl.DataFrame, column: str, ids: Generator, *, text: bool = Fals
             "a lazy frame makes its columns again at each collect, and its rows would get other "
             "IDs each time; collect it first"
         )
-    if not isinstance(ids, Generator):
-        raise ConfigError(f"ids must be a generator of frazil.open, not {type(ids).__name__}")
+    check_generator(ids)
     check_new(column, frame.columns)
     kind = column_type(ids.scheme, text=text)
     return frame.select(pl.Series(column, new_column(ids, frame.height, kind)), pl.all())

@@ -18,10 +18,9 @@ Each attempt of a task has a claim of its own (``frazil.tables.attempt``).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import ClaimLost
 from frazil.generator.request import UrlInput
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
@@ -41,33 +40,23 @@ __all__ = ["audit", "stamp", "unpack"]
 _PARTS = 8
 
 
-class _State:
-    """An actor that knows whether a dataset is complete."""
+class _Seal:
+    """An actor that tells the workers whether a dataset is complete."""
 
     def __init__(self) -> None:
-        self._closed = False
+        self._set = False
 
-    def close(self) -> None:
-        """Mark the dataset as complete."""
-        self._closed = True
+    def set(self) -> None:
+        """The dataset is complete."""
+        self._set = True
 
-    def closed(self) -> bool:
-        """Whether the dataset is complete."""
-        return self._closed
+    def is_set(self) -> bool:
+        """Whether it is."""
+        return self._set
 
 
-@dataclass(frozen=True)
-class _Seal:
-    """Tells the workers whether the dataset is complete."""
-
-    state: Any
-
-    def __call__(self) -> None:
-        if _ray().get(self.state.closed.remote()):
-            raise ClaimLost(
-                "a node died after this dataset was stamped, and its rows would be computed again "
-                "with other IDs; stamp again with path=, which keeps the rows in files"
-            )
+def _is_set(seal: Any) -> bool:
+    return bool(_ray().get(seal.is_set.remote()))
 
 
 def stamp(
@@ -95,12 +84,10 @@ def stamp(
     check_kept(path, once=once)
     schema = ds.schema()
     check_new(column, schema.names if schema else ())
-    seal = None
-    if not (once or path):
-        seal = _Seal(ray.remote(_State).options(num_cpus=0).remote())
+    seal = None if once or path else ray.remote(_Seal).options(num_cpus=0).remote()
     attempt = make_attempt(
         column, url, scheme, "Ray", one_host=_is_one_host(), text=text, unsigned=True,
-        may_run=seal, **options,
+        is_complete=partial(_is_set, seal) if seal else None, **options,
     )  # fmt: skip
     stamped = _by_block(ds, attempt.arrow_table)
     if once:
@@ -109,7 +96,7 @@ def stamp(
         return ray.data.read_parquet(_written(stamped, path))
     kept = stamped.materialize()
     if seal is not None:
-        ray.get(seal.state.close.remote())
+        ray.get(seal.set.remote())
     return kept
 
 

@@ -141,7 +141,7 @@ def code_faults(tree: ast.Module) -> list[str]:
 
 def package_faults(tree: ast.Module, where: str) -> list[str]:
     """What is wrong with a module of the package; ``where`` is its place (see ``place``)."""
-    bare = len(tree.body) == 1  # only says what the package holds
+    bare = len(tree.body) == 1 and ast.get_docstring(tree)  # only says what the package holds
     faults = [] if bare or "__all__" in assigned(tree) else ["no __all__"]
     in_command = lies_in(where, ("cli",))
     if not in_command:

@@ -10,7 +10,7 @@ The rates are limits of the layout. ``frazil bench`` measures the rate of one pr
 ``--registry`` the plan is one of a fleet, limited by the measured time of a step of that registry.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
 from shlex import quote
 from typing import IO
@@ -156,21 +156,29 @@ def _show_one(plan: Plan) -> None:
 
 def _show_table(plans: Sequence[Plan]) -> None:
     """A few plans side by side, or one per line."""
-    titles, notes = _titles(plans)
-    side_by_side = len(plans) <= _SIDE_BY_SIDE_MAX
-    if side_by_side:
-        table = terminal.table("", *titles)
-        for rows in zip(*map(_details, plans), strict=True):
-            table.add_row(rows[0][0], *(text for _, text in rows))
-    else:
-        table = terminal.table(*_LINE, right=_LINE[1:5])
-        for title, plan in zip(titles, plans, strict=True):
-            table.add_row(title, *_line(plan))
+    if len(plans) <= _SIDE_BY_SIDE_MAX:
+        _echo_plans(plans, _side_by_side(plans, map(_details, plans)))
+        return
+    table = terminal.table(*_LINE, right=_LINE[1:5])
+    for title, plan in zip(_titles(plans)[0], plans, strict=True):
+        table.add_row(title, *_line(plan))
+    _echo_plans(plans, table)
+    terminal.echo_words(_LEGEND)
+
+
+def _side_by_side(plans: Sequence[Plan], facts: Iterable[list[tuple[str, str]]]) -> terminal.Rows:
+    """A table with a column for each plan, of the pairs of a name and a value of each."""
+    table = terminal.table("", *_titles(plans)[0])
+    for rows in zip(*facts, strict=True):
+        table.add_row(rows[0][0], *(text for _, text in rows))
+    return table
+
+
+def _echo_plans(plans: Sequence[Plan], table: terminal.Rows) -> None:
+    """Print a table, and the layouts that it shows without their strings."""
     terminal.echo(table)
-    if notes:
+    if notes := _titles(plans)[1]:
         click.echo("\n" + terminal.wrapped("\n".join(notes)))
-    if not side_by_side:
-        terminal.echo_words(_LEGEND)
 
 
 def _show_next(plans: Sequence[Plan], need: Need, registry: str | None) -> None:
@@ -213,20 +221,15 @@ def _show_fleets(plans: Sequence[Plan], url: str, *, as_json: bool, named: bool)
         pairs = zip(shown, limits, strict=True)
         terminal.echo_json({**plan.as_json(), "fleet": each.as_json()} for plan, each in pairs)
         return
-    titles, notes = _titles(shown)
     facts = [_facts(each) for each in limits]
     if len(shown) <= _SIDE_BY_SIDE_MAX:
-        table = terminal.table("", *titles)
-        for rows in zip(*facts, strict=True):
-            table.add_row(rows[0][0], *(text for _, text in rows))
+        table = _side_by_side(shown, facts)
     else:
         names = [name for name, _ in facts[0] if name not in _FLEET_DETAILS]
         table = terminal.table("scheme", *names, right=names)
-        for title, fact in zip(titles, map(dict, facts), strict=True):
+        for title, fact in zip(_titles(shown)[0], map(dict, facts), strict=True):
             table.add_row(title, *(fact[name] for name in names))
-    terminal.echo(table)
-    if notes:
-        click.echo("\n" + terminal.wrapped("\n".join(notes)))
+    _echo_plans(shown, table)
     first = limits[0]
     servers = terminal.counted(first.servers, "server")
     store = f"{first.kind}, {servers}, horizon {first.horizon_s:g} s."

@@ -23,6 +23,7 @@ from frazil.errors import ConfigError, FrazilError
 from frazil.generator.generator import AsyncGenerator, Generator
 from frazil.generator.local import registry_of
 from frazil.generator.request import Request
+from frazil.tables.reach import is_loopback
 
 __all__ = [
     "check_apps",
@@ -32,8 +33,6 @@ __all__ = [
     "check_settings",
     "to_set_up",
 ]
-
-_LOCAL = ("", "localhost", "127.0.0.1", "::1")
 
 
 def check_settings(**_: object) -> list[CheckMessage]:
@@ -191,5 +190,5 @@ def _remote_databases() -> str:
     return ", ".join(
         alias
         for alias, each in kept.items()
-        if str(each.get("HOST") or "") not in _LOCAL and not str(each["HOST"]).startswith("/")
+        if not (is_loopback(str(each.get("HOST") or "")) or str(each["HOST"]).startswith("/"))
     )

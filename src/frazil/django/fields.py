@@ -27,7 +27,7 @@ from django.utils.translation import gettext_lazy
 from frazil.django.declared import Declaration, declared
 from frazil.django.formfield import IdFormField
 from frazil.django.saving import cover
-from frazil.django.value import Id
+from frazil.django.value import Id, why
 from frazil.errors import CodecError, ConfigError
 
 __all__ = ["FrazilAutoField", "FrazilField", "IdColumn"]
@@ -80,14 +80,14 @@ class IdColumn(models.Field):
         declaration = self.declaration
         for candidate in _before_unquoting(value, declaration.scheme.prefix):
             with suppress(CodecError):
-                return Id(declaration.read(candidate), declaration.name)
+                return Id.read(candidate, declaration)
         try:
-            return Id(declaration.read(value), declaration.name)
+            return Id.read(value, declaration)
         except CodecError as error:
             raise ValidationError(
                 self.error_messages["invalid"],
                 code="invalid",
-                params={"value": value, "reason": str(error).partition("\n")[0]},
+                params={"value": value, "reason": why(error)},
             ) from error
 
     def get_prep_value(self, value: Any) -> Any:
@@ -106,8 +106,7 @@ class IdColumn(models.Field):
         """The value to save; a number or text that was assigned becomes an ``Id``."""
         value = super().pre_save(model_instance, add)
         if isinstance(value, str | int) and not isinstance(value, Id):
-            declaration = self.declaration
-            value = Id(declaration.read(value), declaration.name)
+            value = Id.read(value, self.declaration)
             setattr(model_instance, self.attname, value)
         return value
 

@@ -6,7 +6,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from frazil.django.declared import declared
-from frazil.django.value import Id
+from frazil.django.value import Id, why
 from frazil.errors import CodecError
 
 __all__ = ["IdFormField"]
@@ -35,9 +35,7 @@ class IdFormField(forms.CharField):
         text = super().to_python(value)
         if text in self.empty_values:
             return None
-        declaration = declared(self.scheme_name)
         try:
-            return Id(declaration.read(text), declaration.name)
+            return Id.read(text, declared(self.scheme_name))
         except CodecError as error:
-            reason = str(error).partition("\n")[0]
-            raise ValidationError(reason, code="invalid") from error
+            raise ValidationError(why(error), code="invalid") from error

@@ -26,7 +26,7 @@ from rest_framework.utils.encoders import JSONEncoder
 
 from frazil.django.declared import Declaration, declared
 from frazil.django.fields import FrazilAutoField, FrazilField, IdColumn
-from frazil.django.value import Id, with_texts
+from frazil.django.value import Id, why, with_texts
 from frazil.errors import CodecError, ConfigError
 
 __all__ = ["IdEncoder", "IdField", "IdRelatedField", "register"]
@@ -73,10 +73,9 @@ class IdField(serializers.CharField):
                 f"An ID must be a text in JSON, not {type(data).__name__}.", code="invalid"
             )
         try:
-            return Id(declaration.read(data), declaration.name)
+            return Id.read(data, declaration)
         except CodecError as error:
-            reason = str(error).partition("\n")[0]
-            raise serializers.ValidationError(reason, code="invalid") from error
+            raise serializers.ValidationError(why(error), code="invalid") from error
 
     def to_representation(self, value: Any) -> str:
         """The text of a number."""

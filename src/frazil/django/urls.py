@@ -23,7 +23,7 @@ class _Converter:
 
     def to_python(self, text: str) -> Id:
         """The ID; a ValueError means that the URL does not match."""
-        return Id(declared(self.name).read(text), self.name)
+        return Id.read(text, declared(self.name))
 
     def to_url(self, value: Any) -> str:
         """The text. Raises CodecError, a ValueError, for a value that is not an ID."""

@@ -14,10 +14,11 @@ Limit: ``json`` writes every subclass of ``int`` as a number; ``with_texts`` com
 
 from typing import Any, Self
 
-from frazil.django.declared import declared
+from frazil.django.declared import Declaration, declared
+from frazil.errors import CodecError
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["Id", "with_texts"]
+__all__ = ["Id", "why", "with_texts"]
 
 
 class Id(int):
@@ -31,6 +32,11 @@ class Id(int):
         self.name = name
         return self
 
+    @classmethod
+    def read(cls, value: Any, declaration: Declaration) -> Self:
+        """The ID of a number or a text, of a declaration. Raises CodecError."""
+        return cls(declaration.read(value), declaration.name)
+
     @property
     def scheme(self) -> Scheme:
         """How it is cut and shown: ``order.id.scheme.unpack(order.id).moment``."""
@@ -41,6 +47,11 @@ class Id(int):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (int(self), self.name)
+
+
+def why(error: CodecError) -> str:
+    """The reason, without the drawing below it, which is for a terminal."""
+    return str(error).partition("\n")[0]
 
 
 def with_texts(value: Any) -> Any:

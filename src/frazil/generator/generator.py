@@ -3,13 +3,24 @@
 Three things make IDs: a walk in this process, a pool of Redis servers (``icicle:``), and a service
 (``http:``). Users use each in the same way, so the public types are protocols.
 
-A generator is not a collection. It has no end, so ``set(ids)``, ``pd.Series(ids)`` and each library
-that treats an iterable as a collection would use all memory. ``ids.stream()`` is for loops.
-``Endless`` raises an error for the rest.
+A generator is not a collection, and most libraries read an iterable to its end. A generator has
+none, so ``set(ids)`` would never return, and pandas, Polars and Arrow would use all memory. Without
+``__iter__`` most of them raise, but ``pd.Series(ids)`` and ``np.array(ids)`` then store the
+generator itself, once for all rows. So ``__iter__`` and ``__array__`` raise an error that says what
+to write.
 """
 
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, overload, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NoReturn,
+    Protocol,
+    Self,
+    overload,
+    runtime_checkable,
+)  # fmt: skip
 
 from frazil.generator.request import Duration, Request
 from frazil.generator.status import Status
@@ -21,7 +32,24 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["AsyncGenerator", "Generator"]
+__all__ = ["AsyncGenerator", "Endless", "Generator"]
+
+_ADVICE = (
+    "a generator has no end, so it is not a collection of IDs; write ids.take(n) for a list, "
+    "ids.array(n) for a column, ids.stream() for a loop"
+)
+
+
+class Endless:
+    """Base class of generators."""
+
+    def __iter__(self) -> NoReturn:
+        """Raise TypeError."""
+        raise TypeError(_ADVICE)
+
+    def __array__(self, *_arguments: Any, **_options: Any) -> NoReturn:
+        """Raise TypeError."""
+        raise TypeError(_ADVICE)
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 from frazil.errors import ConfigError
-from frazil.generator.endless import Endless
+from frazil.generator.generator import Endless
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.request import Duration, Request
 from frazil.generator.status import Status

@@ -20,7 +20,6 @@ from frazil.layout.field import MOST_BITS, ROLES, Field, Piece, Role, fields_of,
 from frazil.layout.text import format_layout, parse_layout
 from frazil.layout.timeline import Timeline
 from frazil.layout.values import Values
-from frazil.layout.window import window_of
 from frazil.system import clock
 from frazil.system.cached import Cached
 
@@ -275,7 +274,8 @@ class Layout:
                 value=start,
                 limit=stop,
             )
-        return window_of(self.fields, first, end)
+        base, shift = self._window_bits
+        return range(base + (first << shift), base + (end << shift))
 
     # --- inside
 
@@ -287,6 +287,35 @@ class Layout:
                 field="time",
             )
         return Timeline(self.bits_of("time"), self.tick_us, self.epoch_us)
+
+    @Cached
+    def _window_bits(self) -> tuple[int, int]:
+        """(base, shift): ``base + (tick << shift)`` is the first ID of a tick.
+
+        Otherwise the IDs of one second are spread over all numbers, and a plausible range would
+        miss most of them: raises LayoutError, which names the field.
+        """
+        time = next(field for field in self.fields if field.role == "time")
+        shift = time.positions[0]
+        top = shift + time.bits
+        if time.positions != tuple(range(shift, top)):
+            how = "is reversed" if time.reversed else "is in pieces"
+            raise misfit(
+                f"the layout's time {how}, so the IDs of an interval are not one range; filter by "
+                "the unpacked moment instead",
+                field="time",
+            )
+        above = 0
+        for field in self.fields:
+            if max(field.positions) >= top:
+                if field.fixed is None:
+                    raise misfit(
+                        f"{field.name} is above the time, so the IDs of an interval are not one "
+                        "range; use a layout whose time leads, or filter by the unpacked moment",
+                        field=field.name,
+                    )
+                above |= field.pack(field.fixed)
+        return above >> top << top, shift
 
     @property
     def _names(self) -> str:

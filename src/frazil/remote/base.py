@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from frazil.errors import Closed, ConfigError, FrazilError, Misuse, TryLater
 from frazil.generator.awaiting import AwaitedStream
 from frazil.generator.complaints import closed
-from frazil.generator.endless import Endless
+from frazil.generator.generator import Endless
 from frazil.generator.journal import StoreJournal
 from frazil.generator.pacing import Retries, jitter
 from frazil.generator.request import Duration, Request, patience_us, refuse_full

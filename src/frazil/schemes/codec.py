@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Codec", "each"]
+__all__ = ["Codec", "check_text", "each"]
 
 _BITS_MAX = 128
 _PREFIX = re.compile(r"(?=.{2,32}\Z)[A-Za-z][A-Za-z0-9]*_(?:[A-Za-z0-9]+_)*", re.ASCII)
@@ -172,11 +172,7 @@ class Codec:
         ``position`` counts from 0 and includes the prefix; ``character`` is empty if the text
         ends too early. The error keeps the first 256 characters of a long text.
         """
-        given: object = text
-        if not isinstance(given, str):
-            raise CodecError(
-                f"the text of an ID must be a str, not {type(given).__name__}", text=given
-            )
+        check_text(text)
         if len(text) <= self._length and text.startswith(self.prefix):
             body = self._joined(text[len(self.prefix) : len(text) - self.check])
             if self._is_written(body):
@@ -217,8 +213,7 @@ class Codec:
         if self.bits > 64:
             texts = [self.encode(n) for n in arrays.ints(values)]
             return arrays.text_row(texts, self._length)
-        checks = CHECKS if self.check else ""
-        return arrays.write(values, self.prefix, DIGITS[self.encoding], self._places, checks)
+        return self._written(values)
 
     def decode_array(self, texts: Iterable[str] | NDArray[Any]) -> NDArray[Any]:
         """The numbers of many texts, as uint64 (more than 64 bits: the fields ``hi`` and ``lo``).
@@ -230,20 +225,28 @@ class Codec:
         from frazil.schemes import arrays
 
         column = arrays.text_column(texts)
-        if self.bits > 64:
-            return arrays.to_wide(each(self.decode, arrays.listed(column)))
-        codes = arrays.codes(column, self._length)
-        first = 0
-        if codes is not None:
-            checks = CHECK_VALUES if self.check else {}
-            values, good = arrays.read(
-                codes, self.prefix, digit_values(self.encoding), self._places, self.limit, checks
-            )
-            if good.all():
-                return values
-            first = int(good.argmin())
-        each(self.decode, arrays.listed(column), first)
-        raise InternalError("reading many texts refused what reading one accepts")
+        codes = arrays.codes(column, self._length) if self.bits <= 64 else None
+        if codes is None:
+            return arrays.from_ints(each(self.decode, arrays.listed(column)), self.bits)
+        values, good = self._read(codes)
+        if not good.all():
+            each(self.decode, arrays.listed(column), int(good.argmin()))
+            raise InternalError("reading many texts refused what reading one accepts")
+        return values
+
+    def _written(self, values: NDArray[np.uint64]) -> NDArray[np.bytes_]:
+        """The texts of valid numbers of up to 64 bits."""
+        from frazil.schemes import arrays
+
+        checks = CHECKS if self.check else ""
+        return arrays.write(values, self.prefix, DIGITS[self.encoding], self._places, checks)
+
+    def _read(self, codes: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """The numbers of rows of characters, and which rows are valid."""
+        from frazil.schemes import arrays
+
+        checks, values = CHECK_VALUES if self.check else {}, digit_values(self.encoding)
+        return arrays.read(codes, self.prefix, values, self._places, self.limit, checks)
 
     def checked(self, n: int) -> int:
         """``n`` as an int of the width. An integer of numpy is valid, a bool is not.
@@ -333,6 +336,12 @@ def _drawing(text: str, position: int) -> str:
     before = len("".join(shown[:position]))
     cut = "..." if len(text) > len(shown) else ""
     return f"    {''.join(shown)}{cut}\n    {' ' * before}^"
+
+
+def check_text(text: object) -> None:
+    """Raise CodecError unless it is a str."""
+    if not isinstance(text, str):
+        raise CodecError(f"the text of an ID must be a str, not {type(text).__name__}", text=text)
 
 
 def each(call: Callable[[Any], Any], column: Sequence[Any], first: int = 0) -> list[Any]:

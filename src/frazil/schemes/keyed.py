@@ -21,14 +21,13 @@ Equal IDs have equal texts. There is no signature: many altered texts are those 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from frazil.errors import CodecError, ConfigError, InternalError
+from frazil.errors import ConfigError
 from frazil.inputs.keys import Keys
 from frazil.schemes.alphabet import CHECK_VALUES, CHECKS, DIGITS, digit_values, number_of, text_of
-from frazil.schemes.codec import Codec, each
+from frazil.schemes.codec import Codec, check_text
 from frazil.system.cached import Cached
 
 if TYPE_CHECKING:
@@ -101,11 +100,7 @@ class KeyedCodec(Codec):
 
     def decode(self, text: str) -> int:
         """See ``Codec.decode``. Also raises CodecError for the number of a key that is unknown."""
-        given: object = text
-        if not isinstance(given, str):
-            raise CodecError(
-                f"the text of an ID must be a str, not {type(given).__name__}", text=given
-            )
+        check_text(text)
         at = len(self.prefix)
         if len(text) == self._length and text.startswith(self.prefix) and text[at] in _NUMBERS:
             number = int(text[at])
@@ -116,15 +111,9 @@ class KeyedCodec(Codec):
                     return self._ciphers[number].decrypt(image)
         self._refuse(text)
 
-    def encode_array(self, numbers: NDArray[Any]) -> NDArray[np.bytes_]:
-        """See ``Codec.encode_array``."""
+    def _written(self, values: NDArray[np.uint64]) -> NDArray[np.bytes_]:
         from frazil.schemes import arrays
 
-        if self.bits > 64:
-            return super().encode_array(numbers)
-        values, fits = arrays.checked(numbers, self.limit)
-        if not fits.all():
-            each(self.encode, arrays.ints(numbers), int(fits.argmin()))
         number = self.keys.writer.number
         images = self._ciphers[number].encrypt_array(values)
         turn = self._offset(number) % 37
@@ -132,42 +121,23 @@ class KeyedCodec(Codec):
         start = f"{self.prefix}{number}"
         return arrays.write(images, start, DIGITS[self.encoding], self._places, checks)
 
-    def decode_array(self, texts: Iterable[str] | NDArray[Any]) -> NDArray[Any]:
-        """See ``Codec.decode_array``. The texts may have different keys."""
+    def _read(self, codes: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """See ``Codec``. The texts may have different keys."""
         from frazil.schemes import arrays
 
-        column = arrays.text_column(texts)
-        codes = arrays.codes(column, self._length) if self.bits <= 64 else None
-        if codes is None:
-            found = each(self.decode, arrays.listed(column))
-            return arrays.from_ints(found, self.bits)
         values = arrays.empty(len(codes), 64, "uint64")[1]
         good = codes[:, 0] > 127  # none yet
+        digits = digit_values(self.encoding)
         for number, cipher in self._ciphers.items():
             rows = codes[:, len(self.prefix)] == ord(str(number))
-            images, valid = self._read(codes[rows], number)
-            values[rows], good[rows] = cipher.decrypt_array(images), valid
-        if not good.all():
-            each(self.decode, arrays.listed(column), int(good.argmin()))
-            raise InternalError("reading many texts refused what reading one accepts")
-        return values
-
-    def _read(
-        self, codes: NDArray[np.uint8], number: int
-    ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """The encrypted numbers of rows of one key, and which rows are valid."""
-        from frazil.schemes import arrays
-
-        offset = self._offset(number)
-        checks = {c: (value - offset) % 37 for c, value in CHECK_VALUES.items()}
-        return arrays.read(
-            codes,
-            f"{self.prefix}{number}",
-            digit_values(self.encoding),
-            self._places,
-            self.limit,
-            checks if self.check else {},
-        )
+            offset, start = self._offset(number), f"{self.prefix}{number}"
+            turned = {c: (value - offset) % 37 for c, value in CHECK_VALUES.items()}
+            checks = turned if self.check else {}
+            images, good[rows] = arrays.read(
+                codes[rows], start, digits, self._places, self.limit, checks
+            )
+            values[rows] = cipher.decrypt_array(images)
+        return values, good
 
     def _offset(self, number: int) -> int:
         """The number that the digit of the key adds to the one that a check character covers."""

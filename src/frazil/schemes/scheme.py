@@ -13,14 +13,15 @@ constants (``fields={"cluster": 3}``), epoch, text form and shuffle by arguments
 cover the text form, because one ID may be written in two ways, nor a key.
 """
 
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Never
 
 from frazil.errors import CodecError, ConfigError, LayoutError
 from frazil.inputs.arguments import check_fields, expect, refuse_unknown
-from frazil.inputs.epoch import epoch_us
 from frazil.inputs.keys import Keys, KeysLike, hidden, read_keys
 from frazil.layout.field import ROLES, Role
 from frazil.layout.layout import Layout
@@ -31,6 +32,7 @@ from frazil.schemes.keyed import KeyedCodec
 from frazil.schemes.presets import PRESETS, Preset
 from frazil.schemes.shuffle import Shuffle
 from frazil.system.cached import Cached
+from frazil.system.clock import to_us
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -41,6 +43,11 @@ if TYPE_CHECKING:
     from frazil.schemes.segments import Segment
 
 __all__ = ["PRESETS", "Preset", "Scheme", "names", "scheme"]
+
+_MOMENT = re.compile(
+    r"[0-9]{4}-?(?:[0-9]{2}-?[0-9]{2}|W[0-9]{2}-?[1-7])"
+    r"(?P<time>[T ][0-9:.,]+(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
+)
 
 
 @dataclass(frozen=True)
@@ -341,7 +348,7 @@ def scheme(
     if fields:
         layout = layout.with_fixed(**fields)
     if epoch is not None:
-        layout = layout.with_epoch(epoch_us(epoch))
+        layout = layout.with_epoch(_epoch_us(epoch))
     if isinstance(shuffle, str):
         shuffle = Shuffle.parse(shuffle, layout.bits)
     encoding = default if encoding is None else encoding
@@ -368,4 +375,29 @@ def _preset(spec: str) -> Preset:
         "layout like 'time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z'",
         scheme=spec,
         near=near,
+    )
+
+
+def _epoch_us(epoch: datetime | str | int) -> int:
+    """The µs since 1970 of a moment, as for ``scheme``. Raises ConfigError for anything else.
+
+    A moment without an offset means another time on every host, and Python's parser reads forms
+    that are not ISO 8601. Both are errors.
+    """
+    when: object = epoch
+    if isinstance(epoch, str):
+        when = None
+        # fromisoformat alone reads "+0100" before anything, and "2025W01T05" as a date.
+        if found := _MOMENT.fullmatch(epoch):
+            with suppress(ValueError):
+                moment = datetime.fromisoformat(epoch)
+                when = moment if found["time"] else moment.replace(tzinfo=UTC)
+    if isinstance(when, datetime) and when.tzinfo is not None:
+        return to_us(when)
+    if isinstance(when, int) and not isinstance(when, bool):
+        return when
+    raise ConfigError(
+        f"epoch {epoch!r} is not a moment; write it with its offset, like '2025-01-01T00:00:00Z', "
+        "or give an aware datetime or microseconds since 1970",
+        value=epoch,
     )

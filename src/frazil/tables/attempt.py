@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from frazil.errors import ClaimLost
 from frazil.generator.request import Duration, Request, UrlInput, make_request
 from frazil.opening import open_request
 from frazil.schemes.scheme import Scheme
@@ -31,13 +32,14 @@ LEAD = "1s"
 class Attempt:
     """The settings of an attempt; they are pickled and sent to the workers.
 
-    ``kind`` is that of ``column_type``. ``may_run`` raises if the rows have IDs already.
+    ``kind`` is that of ``column_type``. ``is_complete``: whether
+    the whole table was made before, so that this attempt would give its rows other IDs.
     """
 
     request: Request
     column: str
     kind: str
-    may_run: Callable[[], None] | None = None
+    is_complete: Callable[[], bool] | None = None
 
     def arrow_batches(self, batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         """Batches with the new column as their first, for ``mapInArrow``."""
@@ -68,8 +70,12 @@ class Attempt:
             return stamped
 
     def _check(self) -> None:
-        if self.may_run is not None:
-            self.may_run()
+        """Raise ClaimLost if the rows have IDs already."""
+        if self.is_complete is not None and self.is_complete():
+            raise ClaimLost(
+                "a worker died after this table was stamped, and its rows would be computed again "
+                "with other IDs; stamp again with path=, which keeps the rows in files"
+            )
 
 
 def make_attempt(
@@ -81,7 +87,7 @@ def make_attempt(
     one_host: bool,
     text: bool,
     unsigned: bool,
-    may_run: Callable[[], None] | None = None,
+    is_complete: Callable[[], bool] | None = None,
     namespace: str = "default",
     fields: Mapping[str, int] | None = None,
     lead: Duration = LEAD,
@@ -104,4 +110,4 @@ def make_attempt(
     )
     check_reach(request, engine, one_host=one_host)
     kind = column_type(request.scheme, text=text, unsigned=unsigned)
-    return Attempt(request, column, kind, may_run)
+    return Attempt(request, column, kind, is_complete)

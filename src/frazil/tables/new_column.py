@@ -14,7 +14,7 @@ from frazil.schemes.scheme import Scheme
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_kept", "check_new", "column_type", "new_column"]
+__all__ = ["check_generator", "check_kept", "check_new", "column_type", "new_column"]
 
 
 def column_type(scheme: Scheme, *, text: bool = False, unsigned: bool = True) -> str:
@@ -35,6 +35,12 @@ def column_type(scheme: Scheme, *, text: bool = False, unsigned: bool = True) ->
         "text=True for a column of their text form, or use a scheme that fits a BIGINT",
         value=scheme.id_max,
     )
+
+
+def check_generator(ids: object) -> None:
+    """Raise ConfigError for what is no generator."""
+    if not isinstance(ids, Generator):
+        raise ConfigError(f"ids must be a generator of frazil.open, not {type(ids).__name__}")
 
 
 def new_column(ids: Generator, count: int, kind: str) -> "NDArray[Any]":
