@@ -16,9 +16,10 @@ from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
-from frazil.generator.request import Duration, Request, UrlInput, make_request
+from frazil.generator.request import Duration, Request, make_request
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count, refuse_unknown
+from frazil.inputs.url import UrlInput
 from frazil.opening import open_ids
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncGenerator", "AwaitedGenerator", "open"]
 
 
-class AwaitedGenerator:
+class AwaitedGenerator(AsyncGenerator):
     """See ``frazil.aio.AsyncGenerator``: IDs of a walk in this process."""
 
     def __init__(self, walk: KeptWalk) -> None:
@@ -39,7 +40,6 @@ class AwaitedGenerator:
         self.scheme: Scheme = walk.request.scheme
 
     async def __call__(self) -> int:
-        """See AsyncGenerator."""
         since_ns = boot_ns()
         while True:
             identity = self._walk.own_identity()
@@ -52,7 +52,6 @@ class AwaitedGenerator:
     __anext__ = __call__
 
     async def take(self, n: int) -> list[int]:
-        """See AsyncGenerator."""
         walk, count = self._walk, check_count(n)
         while True:
             identity = walk.own_identity()
@@ -63,7 +62,6 @@ class AwaitedGenerator:
                 return ids
 
     async def text(self) -> str:
-        """See AsyncGenerator."""
         while True:
             identity = self._walk.own_identity()
             text = self.scheme.format(await self())
@@ -71,7 +69,6 @@ class AwaitedGenerator:
                 return text
 
     async def uuid(self) -> "UUID":
-        """See AsyncGenerator."""
         self.scheme.check_uuid()
         while True:
             identity = self._walk.own_identity()
@@ -80,19 +77,15 @@ class AwaitedGenerator:
                 return made
 
     def stream(self) -> AsyncIterator[int]:
-        """See AsyncGenerator."""
         return AwaitedStream(self)
 
     async def ready(self, timeout: Duration | None = None) -> None:  # noqa: ASYNC109 - as Generator
-        """See AsyncGenerator."""
         await wait_through(self._walk, self._walk.readying(), self._walk.ready_us(timeout))
 
     def status(self) -> Status:
-        """See AsyncGenerator."""
         return self._walk.status()
 
     async def aclose(self) -> None:
-        """See AsyncGenerator."""
         await close(self._walk)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from frazil.generator.request import UrlInput
+from frazil.inputs.url import UrlInput
 from frazil.pandas import unpack
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme

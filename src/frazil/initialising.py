@@ -21,10 +21,11 @@ from frazil.claims.claim import LastSeen
 from frazil.claims.record import layout_mismatch
 from frazil.errors import ConfigError
 from frazil.generator.local import registry_of
-from frazil.generator.mint import in_time, mint
-from frazil.generator.request import Duration, Request, UrlInput, make_request, refuse_full
+from frazil.generator.mint import answer_by, mint
+from frazil.generator.request import Duration, Request, make_request, refuse_full
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import refuse_unknown
+from frazil.inputs.url import UrlInput
 from frazil.registries.base import Registry
 from frazil.registries.commands import init_command
 from frazil.schemes.scheme import Scheme
@@ -124,12 +125,12 @@ def _begin(registry: Registry, request: Request, start: int | None) -> None:
 def _ensure(registry: Registry, request: Request, waiting: Callable[[int], None]) -> bool:
     """Make the record if there is none, and wait for an ID. Returns whether there was none."""
     until_ns = boot_ns() + request.timeout_us * 1000
-    found = in_time(registry.look, until_ns, registry.url)
+    found = answer_by(registry.look, until_ns, registry.url)
     if found is not None and found.fingerprint != registry.terms.fingerprint:
         raise layout_mismatch(found.layout, registry.terms)
     if registry.terms.timed:
         if found is None:
-            in_time(registry.prepare, until_ns, registry.url)
+            answer_by(registry.prepare, until_ns, registry.url)
             waiting(_wait_us(registry))
         _wait_for_an_id(registry, request)
     elif found is None:

@@ -12,8 +12,9 @@ from typing import Never
 from frazil.generator.generator import Generator
 from frazil.generator.local import LocalGenerator, registry_of
 from frazil.generator.mint import mint
-from frazil.generator.request import Duration, Request, UrlInput, make_request
+from frazil.generator.request import Duration, Request, make_request
 from frazil.inputs.arguments import refuse_unknown
+from frazil.inputs.url import UrlInput
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 from frazil.system.process import ProcessIdentity

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from frazil.generator.request import UrlInput
+from frazil.inputs.url import UrlInput
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
 from frazil.system.extras import missing_extra

@@ -25,7 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import ConfigError
-from frazil.generator.request import UrlInput
+from frazil.inputs.url import UrlInput
 from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme

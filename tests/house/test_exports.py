@@ -64,6 +64,17 @@ def test_all_of_a_module_exists(name: str) -> None:
     assert [name for name in getattr(module, "__all__", ()) if not hasattr(module, name)] == []
 
 
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in COMPILED_ONLY])
+def test_each_public_method_has_words_of_its_own_or_of_its_base(name: str) -> None:
+    if name.endswith("__main__") or name.startswith("frazil.django"):
+        pytest.skip("cannot be read here; see above")
+    for kind in vars(importlib.import_module(name)).values():
+        if inspect.isclass(kind) and kind.__module__ == name and kind.__name__[0] != "_":
+            methods = (each for each, value in vars(kind).items() if inspect.isfunction(value))
+            bare = [m for m in methods if m[0] != "_" and not inspect.getdoc(getattr(kind, m))]
+            assert bare == [], kind
+
+
 def constants_with_words() -> set[str]:
     """The names that are assigned in some module with a string, their words, right below."""
     package = Path(frazil.__file__).parent

@@ -98,7 +98,7 @@ class Failure(click.ClickException):
     exit_code = 1
 
     def format_message(self) -> str:
-        """See click.ClickException."""
+        """The message for a terminal."""
         return _after_error(self.message)
 
 
@@ -128,7 +128,6 @@ class _Commands(click.Group):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """See click.Group. Here the help lines need no import of the commands."""
         from click.shell_completion import CompletionItem
 
         lines = _help_lines()

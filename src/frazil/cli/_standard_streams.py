@@ -23,7 +23,6 @@ class _Output(io.FileIO):
     """Standard output; its errors carry ``OUTPUT`` as the file name."""
 
     def write(self, data: Any, /) -> int:
-        """See io.FileIO."""
         try:
             return super().write(data)
         except OSError as error:
@@ -37,13 +36,11 @@ class _IgnoringErrors(io.TextIOWrapper):
     """A text file that ignores failed writes."""
 
     def write(self, text: str, /) -> int:
-        """See io.TextIOWrapper."""
         with suppress(OSError):
             super().write(text)
         return len(text)
 
     def flush(self) -> None:
-        """See io.TextIOWrapper."""
         with suppress(OSError):
             super().flush()
 

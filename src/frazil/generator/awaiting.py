@@ -79,7 +79,6 @@ class _Awaited(Call):
         self._woken = woken
 
     def wake(self, error: FrazilError | None) -> None:
-        """See Call."""
         try:
             self._loop.call_soon_threadsafe(_settle, self._woken, error)
         except RuntimeError:

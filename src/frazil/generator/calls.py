@@ -40,7 +40,6 @@ class Gate(Call):
         self._lock.acquire()
 
     def wake(self, error: FrazilError | None) -> None:
-        """See Call."""
         self.error = error
         self._lock.release()
 

@@ -99,7 +99,7 @@ class KeptWalk(_Base):
         super().__init__(ProcessIdentity(), *walk_arguments(request.scheme, request.lead_us, seed))
         usual = _BLOCKS.get(request.scheme.layout.axis, 0)
         self._block = usual if request.block is None else request.block
-        self._told = False
+        self._warned = False
         self._keepers = {self.identity.era: self._new_keeper()}
         self.waits = self.failures = self._inherited = 0
         open_generators.add(self)
@@ -120,14 +120,12 @@ class KeptWalk(_Base):
         return answer
 
     def take_ready(self, count: int) -> list[int]:
-        """See Walk."""
         ids = super().take_ready(count)
         if self.wanting:
             self.keeper.look_ahead()
         return ids
 
     def fill(self, out: Any, at: int) -> int:
-        """See Walk."""
         at = super().fill(out, at)
         if self.wanting:
             self.keeper.look_ahead()
@@ -234,7 +232,7 @@ class KeptWalk(_Base):
         nap_ns = self.nap_ns(pause_ns, since_ns, most_us)
         if nap_ns is not None:
             if boot_ns() - since_ns > _NOTICED_NS:
-                self._tell()
+                self._warn_once()
             with waiting():
                 time.sleep(nap_ns / 1e9)
             return
@@ -244,7 +242,7 @@ class KeptWalk(_Base):
             patience_s, noticed_s = self.patience_s(since_ns, most_us), _NOTICED_NS / 1e9
             answered = gate.wait(min(patience_s, noticed_s))
             if not answered and patience_s > noticed_s:
-                self._tell()
+                self._warn_once()
                 answered = gate.wait(patience_s - noticed_s)
             if not answered:
                 raise self.unserved(since_ns, most_us)
@@ -322,10 +320,10 @@ class KeptWalk(_Base):
             **about,
         )
 
-    def _tell(self) -> None:
+    def _warn_once(self) -> None:
         """Warn once of a wait in a thread that runs an event loop, which then stands still."""
         cure = ", or wait at start-up: await asyncio.to_thread(ids.ready)"
-        self._told = self._told or warn_if_blocked(self.registry.url, cure)
+        self._warned = self._warned or warn_if_blocked(self.registry.url, cure)
 
     def close(self) -> None:
         """Stop issuing, and give back the unused rest of the claim."""

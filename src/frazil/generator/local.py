@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 from frazil.errors import ConfigError
-from frazil.generator.generator import Endless
+from frazil.generator.generator import Endless, Generator
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.request import Duration, Request
 from frazil.generator.status import Status
@@ -37,11 +37,9 @@ else:
     _Base = Caller
 
 
-class LocalGenerator(_Base, Endless):
+class LocalGenerator(_Base, Endless, Generator):
     """See ``frazil.Generator``. Threads may share it."""
 
-    scheme: Scheme
-    config: Request
     _walk: KeptWalk
 
     def __init__(self, config: Request, registry: Registry) -> None:
@@ -50,7 +48,6 @@ class LocalGenerator(_Base, Endless):
         self.scheme = config.scheme
 
     def take(self, n: int) -> list[int]:
-        """See ``frazil.Generator``."""
         walk, count = self._walk, check_count(n)
         while True:
             identity = walk.own_identity()
@@ -62,7 +59,6 @@ class LocalGenerator(_Base, Endless):
                 return ids
 
     def array(self, n: int, dtype: str = "uint64") -> "NDArray[Any]":
-        """See ``frazil.Generator``."""
         walk, count = self._walk, check_count(n)
         kind = self.scheme.array_dtype(dtype)
         array: NDArray[Any]
@@ -75,7 +71,6 @@ class LocalGenerator(_Base, Endless):
                 return array
 
     def text(self) -> str:
-        """See ``frazil.Generator``."""
         while True:
             identity = self._walk.own_identity()
             text = self.scheme.format(self())
@@ -83,7 +78,6 @@ class LocalGenerator(_Base, Endless):
                 return text
 
     def uuid(self) -> "UUID":
-        """See ``frazil.Generator``."""
         self.scheme.check_uuid()
         while True:
             identity = self._walk.own_identity()
@@ -92,21 +86,17 @@ class LocalGenerator(_Base, Endless):
                 return made
 
     def stream(self) -> Iterator[int]:
-        """See ``frazil.Generator``."""
         return iter(self, None)  # in C: nothing runs between the ID and its user
 
     def ready(self, timeout: Duration | None = None) -> None:
-        """See ``frazil.Generator``."""
         most_us = self._walk.ready_us(timeout)
         for pause_ns, since_ns in self._walk.readying():
             self._walk.wait(pause_ns, since_ns, most_us)
 
     def status(self) -> Status:
-        """See ``frazil.Generator``."""
         return self._walk.status()
 
     def close(self) -> None:
-        """See ``frazil.Generator``."""
         self._walk.close()
 
     def __enter__(self) -> Self:

@@ -28,7 +28,7 @@ from frazil.system.process import ProcessIdentity, require_gil
 from frazil.system.uninterrupted import apart
 from frazil.walk.walk import Walk
 
-__all__ = ["in_time", "mint"]
+__all__ = ["answer_by", "mint"]
 
 Answer = TypeVar("Answer")
 
@@ -89,7 +89,9 @@ def _asked(
         sent_ns = boot_ns()
         ask = ask_of(seen)
         try:
-            reply = in_time(partial(registry.mint, ask, ticks), deadline_ns, registry.url, trouble)
+            reply = answer_by(
+                partial(registry.mint, ask, ticks), deadline_ns, registry.url, trouble
+            )
             heard_ns = boot_ns()
             memory = remembered(ask, reply, heard_ns // 1000, registry.terms)
             return reply, reading_ns(registry, sent_ns, heard_ns), memory
@@ -102,7 +104,7 @@ def _asked(
                 time.sleep(pause_ns / 1e9)
 
 
-def in_time(call: Callable[[], Answer], deadline_ns: int, url: str, trouble: str = "") -> Answer:
+def answer_by(call: Callable[[], Answer], deadline_ns: int, url: str, trouble: str = "") -> Answer:
     """What a call of the registry at ``url`` returns or raises, if it does so in time.
 
     Else raises RegistryUnavailable, with the trouble that the registry had before, if any.
@@ -140,7 +142,7 @@ def _why_wait(registry: Registry, wait: Wait) -> Cause:
     if not wait.guarded:
         return "full"
     with suppress(FrazilError):
-        found = in_time(registry.look, 0, registry.url)
+        found = answer_by(registry.look, 0, registry.url)
         return "lost" if found is not None and found.holdings else "new"
     return ""
 

@@ -4,8 +4,6 @@
 a request of them here. Nothing is contacted.
 """
 
-import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -15,25 +13,14 @@ from frazil.errors import ConfigError, LayoutExhausted
 from frazil.inputs.arguments import check_fields, expect
 from frazil.inputs.duration import duration_us
 from frazil.inputs.kinds import GIVEN
-from frazil.inputs.url import Url, parse_url
+from frazil.inputs.url import Url, UrlInput, url_of
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.system import clock
-from frazil.system.imports import load
 
-__all__ = [
-    "KEEP_US",
-    "Duration",
-    "Request",
-    "UrlInput",
-    "make_request",
-    "patience_us",
-    "refuse_full",
-]
+__all__ = ["KEEP_US", "Duration", "Request", "make_request", "patience_us", "refuse_full"]
 
 Duration: TypeAlias = str | float | timedelta
-UrlInput: TypeAlias = str | os.PathLike[str]
-
 
 KEEP_US = 60_000_000
 """How long a generator keeps its claim after its last ID, by default."""
@@ -86,7 +73,7 @@ def make_request(
     check_fields(fields)
     if type(sequence_start) not in (int, str) or sequence_start not in (0, "random"):
         raise ConfigError(f'sequence_start= must be 0 or "random", not {sequence_start!r}')
-    where = _where(url) if registry is None else _where_given(registry, url, namespace)
+    where = url_of(url) if registry is None else _url_of_given(registry, url, namespace)
     if token is not None and where.maker != "service":
         raise ConfigError("token= is for a service, http://host:8080/namespace")
     return Request(
@@ -103,17 +90,7 @@ def make_request(
     )
 
 
-def _where(url: UrlInput | None) -> Url:
-    """The URL of a registry, of a pool or of a service."""
-    try:
-        return parse_url(_url_text(url))
-    except ConfigError as error:
-        if url is None and "url" in error.facts:
-            raise ConfigError(f"FRAZIL_URL: {error}", **error.facts) from None
-        raise
-
-
-def _where_given(registry: Registry, url: UrlInput | None, namespace: str) -> Url:
+def _url_of_given(registry: Registry, url: UrlInput | None, namespace: str) -> Url:
     """A URL in the place of a registry that was passed as an object."""
     given: object = registry
     if not isinstance(given, Registry):
@@ -149,21 +126,6 @@ def refuse_full(scheme: Scheme) -> None:
             "epoch, in a new namespace",
             limit=layout.axis_end,
         )
-
-
-def _url_text(url: UrlInput | None) -> str:
-    """The URL as text; a path names a file of claims (``sqlite:``)."""
-    if url is None:
-        found: str = load("frazil.system.host").default_url()
-        return found
-    expect("url=", url, (str, os.PathLike), "a string like 'redis://host', or a Path")
-    if isinstance(url, str):
-        if not url.strip():
-            raise ConfigError("url= is empty; leave it out for the default, or name a registry")
-        return url
-    path = str(load("pathlib").Path(url).absolute())
-    # A URL gives these characters another meaning.
-    return "sqlite://" + re.sub("[ #%?]", lambda found: f"%{ord(found[0]):02X}", path)
 
 
 def _checked_block(block: Any) -> int | None:

@@ -10,13 +10,18 @@ import os
 import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import TypeAlias
 
 from frazil.errors import ConfigError
+from frazil.inputs.arguments import expect
 from frazil.inputs.duration import duration_us
 from frazil.inputs.kinds import GIVEN, Kind, kind_of, kinds
 from frazil.inputs.masking import masked
+from frazil.system.imports import load
 
-__all__ = ["Options", "Url", "host_port", "parse_url", "whole"]
+__all__ = ["Options", "Url", "UrlInput", "host_port", "parse_url", "url_of", "whole"]
+
+UrlInput: TypeAlias = str | os.PathLike[str]
 
 _MOST = 1_000_000_000  # the largest value of a number option
 _SHOWN = 40
@@ -137,6 +142,25 @@ class Url:
         else:
             return self
         return replace(parse_url(text), shown=self.shown)
+
+
+def url_of(given: UrlInput | None) -> Url:
+    """The URL that a caller gave: a text, a path of a file of claims, or None for the default."""
+    if given is None:
+        try:
+            return parse_url(load("frazil.system.host").default_url())
+        except ConfigError as error:
+            if "url" not in error.facts:
+                raise
+            raise ConfigError(f"FRAZIL_URL: {error}", **error.facts) from None
+    expect("url=", given, (str, os.PathLike), "a string like 'redis://host', or a Path")
+    if not isinstance(given, str):
+        path = str(load("pathlib").Path(given).absolute())
+        # A URL gives these characters another meaning.
+        given = "sqlite://" + re.sub("[ #%?]", lambda found: f"%{ord(found[0]):02X}", path)
+    if not given.strip():
+        raise ConfigError("url= is empty; leave it out for the default, or name a registry")
+    return parse_url(given)
 
 
 @lru_cache(maxsize=64)  # for a child process that lives for one ID

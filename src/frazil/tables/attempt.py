@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import ClaimLost
-from frazil.generator.request import Duration, Request, UrlInput, make_request
+from frazil.generator.request import Duration, Request, make_request
+from frazil.inputs.url import UrlInput
 from frazil.opening import open_request
 from frazil.schemes.scheme import Scheme
 from frazil.tables.new_column import column_type, new_column

@@ -74,7 +74,6 @@ class _Stage(Walk):
         self.sequence = self.sequences - length_hint(self.undrawn)
 
     def stretch(self, first: int, end: int) -> None:
-        """See Walk. Only this makes cells to draw."""
         self.count_drawn()
         super().stretch(first, end)
         if self.plain:
@@ -134,7 +133,6 @@ class AtomicWalk(Walk):
 
     @property
     def identity(self) -> "PureIdentity":
-        """See Walk."""
         return self._stage().identity
 
     @identity.setter
@@ -145,24 +143,19 @@ class AtomicWalk(Walk):
         self._step(change)
 
     def __call__(self) -> int:
-        """See Walk."""
         return AtomicCaller(self)()
 
     def poll(self) -> int | Pause:
-        """See Walk."""
         ids, wait_ns = self._take(1)
         return ids[0] if ids else Pause(wait_ns)
 
     def pause_ns(self) -> int:
-        """See Walk. May be 0 just after the last ID of the tick was drawn."""
         return self._step(_Stage.ready)[0]
 
     def take_ready(self, count: int) -> list[int]:
-        """See Walk."""
         return self._take(count)[0]
 
     def fill(self, out: Any, at: int) -> int:
-        """See Walk."""
         size = len(out) // 2 if self.wide else len(out)
         ids, _ = self._take(size - at)
         if self.wide:
@@ -181,23 +174,18 @@ class AtomicWalk(Walk):
     forget = _in_one_step(Walk.forget)
 
     def left(self) -> int:
-        """See Walk."""
         return self._stage().draft().left()
 
     def made(self) -> int:
-        """See Walk."""
         return self._stage().draft().made()
 
     def reach(self) -> int:
-        """See Walk."""
         return self._stage().reach()
 
     def begun(self) -> bool:
-        """See Walk."""
         return self._stage().begun()
 
     def due(self, now_ns: int) -> int:
-        """See Walk."""
         return self._stage().due(now_ns)
 
     def _take(self, n: int) -> tuple[list[int], int]:
@@ -238,7 +226,6 @@ class AtomicCaller:
         self._plain = walk.plain
 
     def __call__(self) -> int:
-        """See Caller."""
         now_ns, word, era, vm_word, vm_seen, ends_ns, ready, later, stage = self._shown[0]
         if not later and now_ns() < ends_ns:
             for cell in ready:  # only the first one; a loop is the fastest way to get it

@@ -31,7 +31,6 @@ class _Formatter(click.HelpFormatter):
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
-        """See click.HelpFormatter."""
         if not self._narrow:
             super().write_dl(list(rows), col_max, col_spacing)
             return
