@@ -11,7 +11,7 @@ from typing import Any
 from frazil.redis_link.access import Place
 from frazil.redis_link.calls import Line, LinkCalls, greeted_until_s
 from frazil.system.clock import boot_s
-from frazil.system.cut_sockets import cut_in_children
+from frazil.system.sockets import cut_in_children
 from frazil.system.steps import run_async
 
 __all__ = ["AsyncLink"]

@@ -1,8 +1,4 @@
-"""A link for threads.
-
-The driver limits the time of each read, so an answer that arrives byte by byte would never end. So
-its connections use a ``_Wire`` as socket, which has a deadline for the whole answer.
-"""
+"""A link for threads."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,49 +9,19 @@ from frazil.errors import RegistryUnavailable
 from frazil.redis_link.access import Place
 from frazil.redis_link.calls import Line, LinkCalls, greeted_until_s
 from frazil.system.clock import boot_s
-from frazil.system.cut_sockets import cut_in_children
+from frazil.system.sockets import cut_in_children, limited
 from frazil.system.steps import run
 
 __all__ = ["Link"]
 
 
-class _Wire:
-    """A socket whose reads end at ``until_s``."""
-
-    def __init__(self, plain: Any, until_s: float) -> None:
-        self._plain, self._usual_s, self.until_s = plain, plain.gettimeout(), until_s
-        self._hurry_s = self._usual_s * 0.98  # with less time left, each read sets the timeout
-        self.fileno, self.sendall = plain.fileno, plain.sendall  # used in every call
-        self.pending = getattr(plain, "pending", int)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "recv":  # used by the driver's parser without hiredis
-            self._limit()
-        return getattr(self._plain, name)
-
-    def recv_into(self, buffer: Any) -> Any:
-        self._limit()
-        return self._plain.recv_into(buffer)
-
-    def settimeout(self, limit_s: float) -> None:
-        self._hurry_s = inf if limit_s else -inf  # with 0 the driver checks without waiting
-        self._plain.settimeout(limit_s)
-
-    def _limit(self) -> None:
-        left_s = self.until_s - boot_s()
-        if left_s < self._hurry_s:
-            if left_s <= 0:
-                raise TimeoutError("the deadline is over")
-            self.settimeout(min(left_s, self._usual_s))
-
-
-def _on_a_wire(connection: Any) -> None:
-    """Do the driver's first exchange on a new connection, on a ``_Wire``."""
-    cut_in_children(connection, connection._sock)  # noqa: SLF001
-    connection.until_s = greeted_until_s(connection.socket_timeout, connection.until_s)
-    connection._sock = _Wire(connection._sock, connection.until_s)  # noqa: SLF001
+def _greeted(connection: Any) -> None:
+    """Do the driver's first exchange on a new connection."""
     connection.wire = connection._sock  # noqa: SLF001
-    connection.on_connect()
+    cut_in_children(connection, connection.wire)
+    connection.until_s = greeted_until_s(connection.socket_timeout, connection.until_s)
+    with limited(connection.wire, connection.until_s):
+        connection.on_connect()
 
 
 class Link(LinkCalls):
@@ -93,12 +59,12 @@ class Link(LinkCalls):
 
     def _connect(self, line: Line, until_s: float) -> None:
         connection = line.connection
-        connection.until_s, connection.redis_connect_func = until_s, _on_a_wire
+        connection.until_s, connection.redis_connect_func = until_s, _greeted
         connection.connect()
 
     def _within(self, line: Line, until_s: float, step: Callable[[], Any]) -> Any:
-        line.connection.wire.until_s = until_s
-        return step()
+        with limited(line.connection.wire, until_s):
+            return step()
 
     def _ours(self, line: Line) -> bool:
         return line.identity.intact()

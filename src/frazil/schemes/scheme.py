@@ -348,7 +348,7 @@ def scheme(
     if fields:
         layout = layout.with_fixed(**fields)
     if epoch is not None:
-        layout = layout.with_epoch(_epoch_us(epoch))
+        layout = layout.with_epoch(epoch_us(epoch))
     if isinstance(shuffle, str):
         shuffle = Shuffle.parse(shuffle, layout.bits)
     encoding = default if encoding is None else encoding
@@ -378,7 +378,7 @@ def _preset(spec: str) -> Preset:
     )
 
 
-def _epoch_us(epoch: datetime | str | int) -> int:
+def epoch_us(epoch: datetime | str | int) -> int:
     """The µs since 1970 of a moment, as for ``scheme``. Raises ConfigError for anything else.
 
     A moment without an offset means another time on every host, and Python's parser reads forms

@@ -14,7 +14,7 @@ from frazil.generator.status import Status
 from frazil.remote.icicle.script import icicle_script
 from tests.servers.redis import Server, until
 from tests.tools.forks import child
-from tests.tools.waiting import refusal, until
+from tests.tools.waiting import refusal
 
 
 @pytest.fixture(scope="module")

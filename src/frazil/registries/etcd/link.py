@@ -34,8 +34,8 @@ from typing import Any, TypeVar
 
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.system.clock import boot_ns, boot_s, to_us
-from frazil.system.cut_sockets import cut_in_children
 from frazil.system.extras import missing_extra
+from frazil.system.sockets import cut_in_children
 
 try:
     import etcd3gw

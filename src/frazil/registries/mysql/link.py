@@ -1,10 +1,9 @@
 """The connection to a MySQL or MariaDB server, opened on first use and again after an error.
 
 The driver is PyMySQL. Three things are added to it. One message holds several statements, so a
-verb takes two round trips. One time limit covers a whole answer: the driver's limit applies to each
-read, so an answer that arrives byte by byte would never end. And a forked child cannot use its
-parent's connection: its copy is cut off before anything else runs there, so a child that wakes up
-inside its parent's verb can neither commit nor end the session.
+verb takes two round trips. One time limit covers a whole answer (see ``sockets``). And a forked
+child cannot use its parent's connection: its copy is cut off before anything else runs there, so a
+child that wakes up inside its parent's verb can neither commit nor end the session.
 
 The verbs of other namespaces use the same connection (see ``shared_links``). So a verb that fails
 ends its transaction, or the connection.
@@ -23,11 +22,10 @@ from urllib.parse import unquote
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.system.clock import boot_s
-from frazil.system.cut_sockets import cut_in_children
 from frazil.system.data_file import path_beside
 from frazil.system.extras import missing_extra
-from frazil.system.idle_sockets import is_quiet
 from frazil.system.process import ProcessIdentity
+from frazil.system.sockets import cut_in_children, is_quiet, limited
 
 try:
     import pymysql
@@ -52,8 +50,6 @@ COLLISIONS = (1020, 1213)
 
 _LOCK_S = 3
 _PATIENCE_S = 4.0
-_SOME_MS = 0.001
-_LOST = 2013
 # A pooler may give each message another session, so each verb sets what it depends on.
 _SESSION = (
     f"SET SESSION innodb_lock_wait_timeout={_LOCK_S}, sql_mode='STRICT_ALL_TABLES', "
@@ -69,52 +65,27 @@ class _Connection(Connection):  # type: ignore[misc] # it has no types
     asking = False
     """Whether a message was sent whose answer has not been read to its end."""
 
-    _until_s = float("inf")
-
-    def is_quiet(self) -> bool:
-        """Whether it is open, and the server has not ended it."""
-        return self._sock is not None and is_quiet(self._sock.fileno())
+    def fileno(self) -> int:
+        """The file descriptor of its socket; -1 if it has none."""
+        return -1 if self._sock is None else int(self._sock.fileno())
 
     def connect(self, sock: Any = None) -> None:
         """See PyMySQL."""
-        self._until_s = boot_s() + _PATIENCE_S
-        super().connect(sock)
+        with limited(self, boot_s() + _PATIENCE_S):
+            super().connect(sock)
         cut_in_children(self, self._sock)
 
     def ask(self, text: str, values: dict[str, Any] | None = None) -> list[Rows]:
         """Send statements in one message; returns the rows of each, or its number of changes."""
-        self.asking, self._until_s = True, boot_s() + _PATIENCE_S
+        self.asking = True
         found: list[Rows] = []
-        with self.cursor() as cursor:
+        with limited(self, boot_s() + _PATIENCE_S), self.cursor() as cursor:
             cursor.execute(text, values)
             while True:
                 found.append(cursor.fetchall() if cursor.description else [(cursor.rowcount,)])
                 if not cursor.nextset():
                     break
         self.asking = False
-        return found
-
-    def _read_bytes(self, num_bytes: int) -> bytes:
-        """See PyMySQL. What has arrived is read even after the limit: this process may have slept.
-
-        Raises OperationalError.
-        """
-        found = b""
-        while len(found) < num_bytes:
-            self._sock.settimeout(max(self._until_s - boot_s(), _SOME_MS))
-            try:
-                part = self._rfile.read1(num_bytes - len(found))
-            except TimeoutError:
-                self._force_close()
-                said = f"no answer within {_PATIENCE_S:g} s"
-                raise pymysql.OperationalError(_LOST, said) from None
-            except BaseException:
-                self._force_close()
-                raise
-            if not part:
-                self._force_close()
-                raise pymysql.OperationalError(_LOST, "the server closed the connection")
-            found += part
         return found
 
 
@@ -138,7 +109,7 @@ class Link:
         """The connection. An error of the driver closes it, another one rolls back."""
         self.committing = False
         try:
-            if self._connection is None or not self._connection.is_quiet():
+            if self._connection is None or not is_quiet(self._connection.fileno()):
                 self.close()
                 self._connection = self._connect()
             yield self._connection
@@ -167,7 +138,8 @@ class Link:
             charset="utf8mb4",
             client_flag=CLIENT.MULTI_STATEMENTS | CLIENT.FOUND_ROWS,
             connect_timeout=3,
-            write_timeout=4,
+            read_timeout=2 * _PATIENCE_S,  # for a host where no thread runs
+            write_timeout=_PATIENCE_S,
             program_name="frazil",
             init_command=_SESSION,
         )
@@ -234,6 +206,8 @@ def _explained(error: Exception, url: str, *, committing: bool) -> FrazilError:
     number, said = 0, str(error)
     if isinstance(error, pymysql.Error) and len(error.args) > 1:
         number, said = error.args[0], str(error.args[1])
+    elif isinstance(error, TimeoutError):
+        said = f"no answer within {_PATIENCE_S:g} s"
     said = " ".join(said.split())
     facts = {"url": url, "number": number}
     if number in _REFUSALS:

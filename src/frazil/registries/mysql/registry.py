@@ -38,6 +38,7 @@ from urllib.parse import unquote
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, FrazilError
+from frazil.inputs.tls import tls_context, tls_files
 from frazil.inputs.url import Options, Url, host_port
 from frazil.registries.base import RECORD_COLUMNS, terms_of
 from frazil.registries.doctor import StoreReport
@@ -215,24 +216,7 @@ def _driver_options(url: Url, options: Options) -> dict[str, Any]:
     found |= {key: text for key, text in (("user", name), ("password", password)) if text}
     if path := options.text("socket"):
         found["unix_socket"] = path
-    files = {name: options.text(name) for name in ("ca", "cert", "key")}
-    if url.kind in ("mysqls", "mariadbs"):
-        found["ssl"] = _tls(url, **files)
-    elif any(files.values()):
-        raise ConfigError(f"{url}: ca=, cert= and key= need {url.kind}s:", url=str(url))
-    else:
-        found["ssl_disabled"] = True  # else the driver loads all certificates for each connection
-    return found
-
-
-def _tls(url: Url, ca: str | None, cert: str | None, key: str | None) -> Any:
-    """The context of a connection whose certificate and host name are verified."""
-    from ssl import create_default_context  # slow to load
-
-    try:
-        context = create_default_context(cafile=ca)
-        if cert:
-            context.load_cert_chain(cert, key)
-    except OSError as error:
-        raise ConfigError(f"{url}: ca=, cert= or key=: {error}", url=str(url)) from error
-    return context
+    files = tls_files(url, options)
+    if files is None:
+        return found | {"ssl_disabled": True}  # else the driver loads all certificates each time
+    return found | {"ssl": tls_context(url, files)}

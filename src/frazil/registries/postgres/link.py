@@ -17,12 +17,11 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
-from frazil.system.clock import boot_ns
-from frazil.system.cut_sockets import cut_in_children
+from frazil.system.clock import boot_s
 from frazil.system.data_file import path_beside
 from frazil.system.extras import missing_extra
-from frazil.system.idle_sockets import is_quiet
 from frazil.system.process import ProcessIdentity
+from frazil.system.sockets import cut_in_children, is_quiet, limited
 
 try:
     import psycopg
@@ -137,33 +136,17 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
 
     def wait(self, gen: Generator[Any, Any, Answer], *args: Any, **kwargs: Any) -> Answer:
         """See psycopg. Run an exchange with the server to its end."""
-        return super().wait(_bounded(gen), *args, **kwargs)
+        try:
+            with limited(self, boot_s() + _PATIENCE_S):
+                return super().wait(gen, *args, **kwargs)
+        except TimeoutError:
+            raise psycopg.OperationalError(f"no answer within {_PATIENCE_S:g} s") from None
 
     def __del__(self, _warn: Any = None, /) -> None:
         """Say nothing: in a cycle it may be collected before its link, which would close it.
 
         psycopg closes the wire by itself, in the process that opened it.
         """
-
-
-def _bounded(gen: Generator[Any, Any, Answer]) -> Generator[Any, Any, Answer]:
-    """The same exchange with a deadline; raises OperationalError when it passes.
-
-    After the deadline, data that has arrived is read once more: the process may have been stopped.
-    """
-    deadline_ns = boot_ns() + int(_PATIENCE_S * 1e9)
-    over = False
-    try:
-        wanted = next(gen)
-        while True:
-            ready = yield wanted
-            was_over, over = over, boot_ns() > deadline_ns
-            if over and (was_over or not ready):
-                raise psycopg.OperationalError(f"no answer within {_PATIENCE_S:g} s")
-            wanted = gen.send(ready)
-    except StopIteration as end:
-        answer: Answer = end.value
-        return answer
 
 
 def table_command(url: str) -> str:

@@ -26,9 +26,9 @@ from urllib.parse import quote
 from weakref import ref
 
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.system.cut_sockets import cut_in_children
 from frazil.system.extras import missing_extra
 from frazil.system.process import ProcessIdentity
+from frazil.system.sockets import cut_in_children
 
 try:
     from kazoo import exceptions as kazoo_errors

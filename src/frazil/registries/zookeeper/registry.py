@@ -32,6 +32,7 @@ from typing import Any
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.inputs.tls import tls_files
 from frazil.inputs.url import Options, Url, host_port
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
@@ -155,10 +156,8 @@ def _driver_options(url: Url, options: Options) -> dict[str, Any]:
     if len(named) < len(places):
         raise ConfigError(f"{url}: write {url.kind}://host1:2181,host2:2181", url=str(url))
     found: dict[str, Any] = {"hosts": ",".join(named)}
-    files = {name: options.text(name) for name in ("ca", "cert", "key")}
-    if url.kind == "zookeepers":
-        found |= {"use_ssl": True, "check_hostname": True, "ca": files["ca"]}
-        found |= {"certfile": files["cert"], "keyfile": files["key"]}
-    elif any(files.values()):
-        raise ConfigError(f"{url}: ca=, cert= and key= need zookeepers:", url=str(url))
+    files = tls_files(url, options)
+    if files is not None:
+        found |= {"use_ssl": True, "check_hostname": True, "ca": files.get("ca")}
+        found |= {"certfile": files.get("cert"), "keyfile": files.get("key")}
     return found

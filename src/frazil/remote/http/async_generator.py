@@ -17,10 +17,10 @@ from frazil.remote.base import AsyncServed
 from frazil.remote.http.calls import ServiceCalls
 from frazil.remote.http.config import ServiceConfig
 from frazil.remote.http.reply import in_words
-from frazil.system.cut_sockets import cut_in_children
 from frazil.system.event_loop import the_loop
 from frazil.system.extras import missing_extra
 from frazil.system.imports import load
+from frazil.system.sockets import cut_in_children
 
 __all__ = ["AsyncService", "the_driver"]
 

@@ -24,7 +24,7 @@ from frazil.remote.http.calls import ServiceCalls
 from frazil.remote.http.config import ServiceConfig
 from frazil.remote.http.reply import in_words
 from frazil.system.clock import boot_s
-from frazil.system.cut_sockets import cut_in_children
+from frazil.system.sockets import cut_in_children
 
 __all__ = ["ServiceGenerator"]
 

@@ -16,11 +16,10 @@ from frazil.claims.fleet import fleet_of
 from frazil.claims.holder import Holder
 from frazil.claims.holding import NodeHolding, node_holdings
 from frazil.errors import CodecError, FrazilError, LayoutError, Misuse
-from frazil.inputs.epoch import epoch_us
 from frazil.layout.layout import Layout
 from frazil.reading.capacity import Plan, plan_of
 from frazil.reading.proposals import Need, proposals
-from frazil.schemes.scheme import PRESETS
+from frazil.schemes.scheme import PRESETS, epoch_us
 from frazil.service import logs
 from frazil.service.http import asgi
 from frazil.service.http.asgi import Receive, Reply, Scope, Send, as_json

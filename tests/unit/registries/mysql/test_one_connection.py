@@ -13,6 +13,7 @@ from frazil.claims.claim import Claim
 from frazil.errors import RegistryUnavailable
 from frazil.registries.mysql import registry as mysql
 from frazil.registries.mysql.registry import statements
+from frazil.system.sockets import is_quiet
 from tests.servers.mariadb import mariadb
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
@@ -119,7 +120,7 @@ def test_a_session_that_was_ended_is_replaced(ready):
     session = session_of(some[0])
     with some[0]._links.taken() as link:
         ready.sql(f"KILL {session}")
-        until(lambda: not link._connection.is_quiet(), "the server's last message")
+        until(lambda: not is_quiet(link._connection.fileno()), "the server's last message")
     for each in some:
         assert isinstance(mint(each), Claim)  # without an error
     until(lambda: len(sessions(ready)) == 1, "the server to have 1")

@@ -14,7 +14,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
-from frazil.system.idle_sockets import is_quiet
+from frazil.system.sockets import is_quiet
 from tests.servers import postgres as servers
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
