@@ -6,8 +6,6 @@ from typing import Any
 from frazil.system.extras import missing_extra
 from frazil.system.imports import load
 
-__all__ = ["Access", "Place", "Script", "driver"]
-
 Place = tuple[str, int] | str
 """Where a server listens: host and port, or the path of a socket."""
 

@@ -14,8 +14,6 @@ from frazil.system.clock import boot_s
 from frazil.system.sockets import cut_in_children
 from frazil.system.steps import run_async
 
-__all__ = ["AsyncLink"]
-
 _MOST_LINES = 32  # open at a time: a thousand tasks do not need a thousand connections
 
 

@@ -32,8 +32,6 @@ from frazil.system.clock import boot_s
 from frazil.system.process import ProcessIdentity
 from frazil.system.steps import Steps
 
-__all__ = ["Line", "LinkCalls", "greeted_until_s"]
-
 _HOPS = 3
 
 Answer = TypeVar("Answer")

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 
-__all__ = ["explained"]
-
 
 class Kind(NamedTuple):
     """Errors with the same next step: by a code in the text, or by classes of the driver."""

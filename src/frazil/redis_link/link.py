@@ -12,8 +12,6 @@ from frazil.system.clock import boot_s
 from frazil.system.sockets import cut_in_children, limited
 from frazil.system.steps import run
 
-__all__ = ["Link"]
-
 
 def _greeted(connection: Any) -> None:
     """Do the driver's first exchange on a new connection."""

@@ -11,8 +11,6 @@ from frazil.errors import ConfigError
 from frazil.inputs.url import Options, Url, host_port, whole
 from frazil.redis_link.access import Access, Place
 
-__all__ = ["access_of", "shown"]
-
 _TLS = {"icicles", "rediss", "valkeys"}
 
 _PORT = 6379

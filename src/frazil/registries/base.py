@@ -31,8 +31,6 @@ from frazil.registries.doctor import COMMON_EVENTS, StoreReport
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 
-__all__ = ["RECORD_COLUMNS", "Answer", "RecordRegistry", "Registry", "reading_ns", "terms_of"]
-
 Answer = TypeVar("Answer")
 
 RECORD_COLUMNS = tuple(f.name for f in fields(Record) if f.name != "slots")

@@ -4,8 +4,6 @@ from frazil.layout.layout import Layout
 from frazil.schemes.scheme import PRESETS, Scheme
 from frazil.system.clock import moment_text
 
-__all__ = ["init_command", "options_of"]
-
 _DEFAULT_SCHEME = "icicle"
 _DEFAULT_NAMESPACE = "default"
 

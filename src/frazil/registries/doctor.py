@@ -16,22 +16,6 @@ from frazil.claims.record import WITNESS_US
 from frazil.errors import ClockError
 from frazil.inputs.duration import duration_text, span_text
 
-__all__ = [
-    "COMMON_EVENTS",
-    "Finding",
-    "StoreReport",
-    "Verdict",
-    "clock_offset",
-    "clock_steps",
-    "old_primary",
-    "outage",
-    "record_clock",
-    "restart",
-    "rollback",
-    "state_loss",
-    "worst",
-]
-
 Verdict = Literal["good", "note", "bad"]
 
 _APART_US = 1_000_000

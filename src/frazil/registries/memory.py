@@ -25,8 +25,6 @@ from frazil.registries.base import RecordRegistry, terms_of
 from frazil.schemes.scheme import Scheme
 from frazil.system.process import ProcessIdentity
 
-__all__ = ["MemoryRegistry"]
-
 _records: dict[tuple[str, str], Record] = {}
 _had: set[tuple[str, str]] = set()  # the records that were ever in this process
 _lock = Lock()

@@ -34,8 +34,6 @@ from frazil.registries.doctor import Finding, StoreReport
 from frazil.registries.remembered import remembered
 from frazil.system.clock import boot_ns
 
-__all__ = ["PartitionedRegistry", "share_terms"]
-
 _AWAY = (RegistryUnavailable, ClockError)
 _Reply = TypeVar("_Reply", LastSeen, Claim | Wait, Claim | Lost, LastSeen | Lost)
 

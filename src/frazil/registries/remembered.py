@@ -19,8 +19,6 @@ from pathlib import Path
 from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.system.clock import wall_us
 
-__all__ = ["remembered"]
-
 _PLACE = "/dev/shm"  # noqa: S108 - a file there is used only if it is this user's
 _KEPT_S = 7 * 24 * 3600
 

@@ -22,8 +22,6 @@ from weakref import WeakSet, WeakValueDictionary
 
 from frazil.system.process import ProcessIdentity
 
-__all__ = ["SharedLinks"]
-
 
 class _Link(Protocol):
     def close(self) -> None: ...

@@ -34,8 +34,6 @@ from frazil.registries.static_lock import Hold, take, this_process
 from frazil.schemes.scheme import Scheme
 from frazil.system.uninterrupted import apart
 
-__all__ = ["StatelessRegistry", "StaticRegistry", "connect_static", "node_number"]
-
 
 class OwnedRegistry(RecordRegistry):
     """A registry of one number, locked on this host from the first verb until ``close``."""

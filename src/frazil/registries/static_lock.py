@@ -32,8 +32,6 @@ from frazil.system.at_fork import at_fork
 from frazil.system.clock import boot_s
 from frazil.system.process import ProcessIdentity
 
-__all__ = ["Hold", "take", "this_process"]
-
 _PLACES = ("/dev/shm", "/tmp")  # noqa: S108 - all users share them, and the file
 _NO_PLACE = {errno.ENOENT, errno.ENOTDIR, errno.EROFS, errno.EACCES, errno.EPERM}
 _PATIENCE_S = 0.25  # the lock may be held briefly to write the text

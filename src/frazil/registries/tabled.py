@@ -19,8 +19,6 @@ from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry
 from frazil.registries.commands import init_command
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["TableRegistry"]
-
 _TRIES = 6
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["AsyncServed", "Life", "Served"]
-
 Answer = TypeVar("Answer")
 
 _SHORT_NS = 100_000_000  # a wait that blocks an event loop for as long is worth a warning

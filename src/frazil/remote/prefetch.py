@@ -24,8 +24,6 @@ from weakref import ref
 from frazil.errors import FrazilError
 from frazil.system.clock import boot_ns
 
-__all__ = ["Fetch", "Prefetch"]
-
 Fetch: TypeAlias = Callable[[int], Iterable[int]]
 
 _LEAST_BATCH = 16

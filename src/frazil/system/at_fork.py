@@ -5,8 +5,6 @@ Windows has none, and its Python has no ``os.register_at_fork``. There is nothin
 
 import os
 
-__all__ = ["at_fork"]
-
 TYPE_CHECKING = False  # as in typing, which is slow to load
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,6 @@ depend only on constants, so two threads that compute one at the same time get t
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload
 
-__all__ = ["Cached"]
-
 T_co = TypeVar("T_co", covariant=True)
 
 

@@ -22,18 +22,6 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-__all__ = [
-    "EPOCH",
-    "boot_ns",
-    "boot_s",
-    "in_c",
-    "moment",
-    "moment_text",
-    "sortable_text",
-    "to_us",
-    "wall_us",
-]
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

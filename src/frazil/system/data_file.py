@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["path_beside", "text_beside"]
-
 
 def text_beside(module: str, name: str) -> str:
     """The text of the file ``name`` in the directory, or the archive, of an imported module."""

@@ -21,8 +21,6 @@ from typing import Any, NamedTuple
 from frazil.system.at_fork import at_fork
 from frazil.system.clock import wall_us
 
-__all__ = ["DEBUG", "INFO", "WARNING", "flush", "tell"]
-
 DEBUG, INFO, WARNING = 10, 20, 30  # those of ``logging``
 
 _NAME = "frazil"

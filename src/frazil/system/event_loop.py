@@ -9,8 +9,6 @@ from frazil.errors import ConfigError
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-__all__ = ["the_loop", "warn_if_blocked"]
-
 
 def the_loop() -> "AbstractEventLoop":
     """The running loop; ConfigError in a child that was forked inside its parent's loop."""

@@ -2,8 +2,6 @@
 
 from frazil.errors import ConfigError, TryLater, unfinished
 
-__all__ = ["missing_extra"]
-
 
 def missing_extra(what: str, extra: str, error: ImportError) -> ConfigError | TryLater:
     """The error to raise. what: the feature and its package. extra: the extra of frazil."""

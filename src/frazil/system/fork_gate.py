@@ -33,8 +33,6 @@ from frazil.system.at_fork import at_fork
 from frazil.system.clock import boot_s
 from frazil.system.process import ProcessIdentity
 
-__all__ = ["PATIENCE_S", "cut", "enter", "importing", "leave", "waiting"]
-
 PATIENCE_S = 0.5
 """How long a step or an import waits for forks."""
 

@@ -19,8 +19,6 @@ from pathlib import Path
 from frazil.errors import ConfigError
 from frazil.system.mounts import filesystem_of
 
-__all__ = ["container_sign", "default_url"]
-
 _VARIABLES = (
     "KUBERNETES_SERVICE_HOST",
     "container",  # systemd's convention, kept by Podman too

@@ -11,8 +11,6 @@ from typing import Any
 from frazil.errors import unfinished
 from frazil.system.fork_gate import importing
 
-__all__ = ["load"]
-
 
 def load(name: str) -> Any:
     """Return the module, or its attribute after a colon; imported if it is not yet.

@@ -4,8 +4,6 @@ import os
 import re
 from pathlib import Path
 
-__all__ = ["filesystem_of", "mounts"]
-
 _MOUNTS = "/proc/self/mountinfo"
 
 

@@ -35,8 +35,6 @@ from frazil.errors import ConfigError
 from frazil.system.at_fork import at_fork
 from frazil.system.clock import boot_ns, in_c
 
-__all__ = ["ProcessIdentity", "PureIdentity", "require_gil", "watch"]
-
 _WIPE_ON_FORK = 18  # MADV_WIPEONFORK, which Python's mmap does not export
 
 # struct vmclock_abi in the kernel's linux/vmclock-abi.h; all its numbers are little-endian.

@@ -32,8 +32,6 @@ from frazil.system.at_fork import at_fork
 from frazil.system.clock import boot_s
 from frazil.system.process import ProcessIdentity
 
-__all__ = ["cut_in_children", "is_quiet", "limited"]
-
 _sockets: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 

@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Generator
 from typing import Any, TypeAlias, TypeVar
 
-__all__ = ["Steps", "run", "run_async", "run_by"]
-
 Answer = TypeVar("Answer")
 StepT = TypeVar("StepT")
 Step: TypeAlias = "Callable[[], Any] | float | list[Steps[Any]]"

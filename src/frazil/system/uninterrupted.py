@@ -23,8 +23,6 @@ from frazil.system.clock import boot_s
 from frazil.system.fork_gate import waiting
 from frazil.system.process import ProcessIdentity
 
-__all__ = ["apart"]
-
 Answer = TypeVar("Answer")
 
 _CHECK_S = 0.05  # how often a waiting caller checks for a fork

@@ -9,8 +9,6 @@ from frazil.schemes.scheme import scheme
 from frazil.testing.report import demand, demand_refused
 from frazil.testing.trial import POOL, Event, Member, Trial
 
-__all__: list[str] = []
-
 
 def claims_never_overlap(trial: Trial) -> None:
     """I2: no two claims on one slot overlap, whatever verbs come in whatever order."""

@@ -9,8 +9,6 @@ from frazil.testing.report import BrokenContract, demand, demand_claim
 from frazil.testing.store import Partitioned
 from frazil.testing.trial import HOUR_US, Member, Trial
 
-__all__: list[str] = []
-
 
 def now_never_goes_back(trial: Trial) -> None:
     """I1: the registry's now never goes back, and it moves."""

@@ -34,8 +34,6 @@ from frazil.testing.report import (
 from frazil.testing.store import Store
 from frazil.testing.trial import Trial
 
-__all__ = ["CHECKS", "check_registry"]
-
 Check = Callable[[Trial], None]
 
 _MODULES = (claims, owners, lost_messages, slot_choice, store_loss, notices, clocks, counters)

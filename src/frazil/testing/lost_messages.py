@@ -6,8 +6,6 @@ from frazil.testing.report import demand
 from frazil.testing.store import Restarts, Wire
 from frazil.testing.trial import Member, Trial
 
-__all__: list[str] = []
-
 
 def lost_replies_waste_and_no_more(trial: Trial) -> None:
     """I5: a grant, a renewal and a release whose replies are lost are never given again."""

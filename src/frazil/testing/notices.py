@@ -14,8 +14,6 @@ from frazil.testing.report import demand, demand_refused
 from frazil.testing.store import Forgets, Rewinds, StepsClock
 from frazil.testing.trial import COUNTER, HOUR_US, Member, Trial
 
-__all__: list[str] = []
-
 _REFUSALS = (ConfigError, ClockError)
 
 

@@ -8,8 +8,6 @@ from frazil.errors import ConfigError
 from frazil.testing.report import demand, demand_claim
 from frazil.testing.trial import Trial
 
-__all__: list[str] = []
-
 _FORGED = "another token"
 
 

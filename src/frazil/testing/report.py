@@ -11,17 +11,6 @@ from typing import Literal
 from frazil.claims.claim import Claim
 from frazil.errors import ConfigError
 
-__all__ = [
-    "BrokenContract",
-    "ConformanceError",
-    "NotApplicable",
-    "Report",
-    "Result",
-    "demand",
-    "demand_claim",
-    "demand_refused",
-]
-
 Outcome = Literal["passed", "failed", "not applicable"]
 
 

@@ -6,8 +6,6 @@ from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.testing.report import BrokenContract, NotApplicable, demand, demand_claim
 from frazil.testing.trial import Member, Trial
 
-__all__: list[str] = []
-
 _ATTEMPTS = 5
 
 

@@ -20,17 +20,6 @@ from typing import Any, Protocol, runtime_checkable
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 
-__all__ = [
-    "Forgets",
-    "OwnTime",
-    "Partitioned",
-    "Restarts",
-    "Rewinds",
-    "StepsClock",
-    "Store",
-    "Wire",
-]
-
 
 class Store(Protocol):
     """A store, reached through the registry under test. Only this method is required.

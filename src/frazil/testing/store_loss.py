@@ -8,8 +8,6 @@ from frazil.testing.report import NotApplicable, demand, demand_claim, demand_re
 from frazil.testing.store import Forgets, Rewinds
 from frazil.testing.trial import Member, Trial
 
-__all__: list[str] = []
-
 
 def _demand_beyond(reply: Claim | Wait, floor: int, what: str) -> None:
     """Require that a grant after a loss begins at ``floor`` or later."""

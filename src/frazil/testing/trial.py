@@ -34,8 +34,6 @@ from frazil.testing.store import (
     Wire,
 )
 
-__all__ = ["COUNTER", "HOUR_US", "POOL", "RUNS", "Event", "Member", "Trial", "overlaps"]
-
 HOUR_US = 3_600_000_000
 
 POOL = scheme("sign:1=0 time:41 node:3 sequence:19 @1ms since 2025-01-01T00:00:00Z")

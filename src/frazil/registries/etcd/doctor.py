@@ -12,8 +12,6 @@ from frazil.registries.doctor import (
     state_loss,
 )
 
-__all__ = ["examine"]
-
 _QUOTA_BYTES = 2 << 30  # etcd's default
 
 

@@ -45,8 +45,6 @@ try:
 except ImportError as error:
     raise missing_extra("etcd: needs etcd3gw", "etcd", error) from None
 
-__all__ = ["DATE_WITHIN_US", "TRANSACTION", "Date", "Link", "Unanswered"]
-
 TRANSACTION = "kv/txn"
 """The path of the requests that read and write records."""
 

@@ -79,8 +79,6 @@ from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 from frazil.system.clock import boot_ns, boot_s
 
-__all__ = ["EtcdRegistry"]
-
 _PORT = 2379
 _PATIENCE_S = 6.0  # while no endpoint answers
 _CROWD_S = 12.0  # while other members cause conflicts

@@ -15,8 +15,6 @@ from frazil.claims.record import Record
 from frazil.errors import ConfigError
 from frazil.registries.base import RECORD_COLUMNS
 
-__all__ = ["Noted", "State", "around", "parsed", "written"]
-
 _MARK_CHARACTERS = 16
 
 

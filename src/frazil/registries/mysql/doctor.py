@@ -20,8 +20,6 @@ from frazil.registries.doctor import (
     state_loss,
 )
 
-__all__ = ["QUESTION", "STATUS", "examine"]
-
 STATUS = "SHOW GLOBAL STATUS LIKE 'Slaves_connected'"
 """How many replicas are connected; in MySQL not every user may read it."""
 

@@ -34,8 +34,6 @@ try:
 except ImportError as error:
     raise missing_extra("mysql: needs PyMySQL", "mysql", error) from None
 
-__all__ = ["COLLISIONS", "DENIED", "EXISTS", "NO_TABLE", "Link", "Rows", "table_command"]
-
 NO_TABLE = 1146
 """The error number of a table that does not exist."""
 

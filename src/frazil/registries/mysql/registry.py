@@ -57,8 +57,6 @@ from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns, wall_us
 from frazil.system.data_file import text_beside
 
-__all__ = ["MysqlRegistry", "statements"]
-
 _IDLE_S = 5
 _PORT = 3306
 _WORD = 1 << 64

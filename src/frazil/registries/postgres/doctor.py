@@ -20,8 +20,6 @@ from frazil.registries.doctor import (
 )
 from frazil.sql.ids import ids_sql
 
-__all__ = ["IDS_QUESTION", "IDS_ROWS", "QUESTION", "examine", "examine_ids"]
-
 QUESTION = """SELECT split_part(version(), ' ', 2) AS version,
        current_setting('fsync') AS fsync,
        current_setting('full_page_writes') AS full_page_writes,

@@ -11,8 +11,6 @@ from frazil.schemes.scheme import Scheme
 from frazil.sql.identifiers import quoted
 from frazil.sql.ids import LIFE, cut_of, ids_sql
 
-__all__ = ["HOLDER", "add", "cut_of", "install", "move", "node_of", "place_of"]
-
 HOLDER = "frazil_id()"
 """The holder of the node numbers of ``frazil_id``, which no process holds."""
 

@@ -29,8 +29,6 @@ try:
 except ImportError as error:
     raise missing_extra("postgresql: needs psycopg 3", "postgres", error) from None
 
-__all__ = ["NO_TABLE", "STATEMENT_S", "Cursor", "Link", "full_conninfo", "table_command"]
-
 NO_TABLE = "42P01"
 """The SQLSTATE of a table that does not exist."""
 

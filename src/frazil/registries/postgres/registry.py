@@ -62,10 +62,9 @@ from frazil.registries.shared_links import SharedLinks
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.sql.identifiers import quoted
+from frazil.sql.ids import cut_of
 from frazil.system.clock import boot_ns, wall_us
 from frazil.system.data_file import text_beside
-
-__all__ = ["PostgresRegistry", "schema"]
 
 _IDLE_S = 2  # how long an idle member may keep the row locked
 _COLLISIONS = ("40001", "40P01")  # serialisation failure, deadlock
@@ -162,7 +161,7 @@ class PostgresRegistry(TableRegistry):
 
         Raises ConfigError for a scheme that it cannot make, or if no node number is free.
         """
-        ids.cut_of(scheme, 0)  # refuse the scheme before anything is changed
+        cut_of(scheme, 0)  # refuse the scheme before anything is changed
         with self._cursor() as (_, cursor):
             cursor.execute(f"BEGIN; SELECT {_SEE}; {_ALONE}")
             ids.install(cursor)

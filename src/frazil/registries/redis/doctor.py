@@ -19,8 +19,6 @@ from frazil.registries.doctor import (
 )
 from frazil.system.clock import wall_us
 
-__all__ = ["clock_ahead_us", "examine"]
-
 _OLDEST = (6, 2)
 
 

@@ -21,17 +21,6 @@ from typing import Any
 from frazil.errors import ConfigError
 from frazil.registries.sqlite.files import make_folder, state_home
 
-__all__ = [
-    "CREATE_IT",
-    "SHARED",
-    "make_shared",
-    "missing_folder",
-    "other_files",
-    "prepare_folder",
-    "state_folder",
-    "users_folder",
-]
-
 SHARED = Path("/var/lib/frazil-shared")
 CREATE_IT = "mount its disk, or check the path, or create it for new claims: mkdir -p"
 """The next steps for a directory that does not exist, before its path."""

@@ -16,8 +16,6 @@ from frazil.registries.sqlite.default_file import (
 from frazil.registries.sqlite.files import foreign_filesystem
 from frazil.system.mounts import filesystem_of
 
-__all__ = ["examine"]
-
 _ROOM_BYTES = 10_000_000
 
 

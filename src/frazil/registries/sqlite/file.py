@@ -33,10 +33,8 @@ from frazil.registries.sqlite.files import boot_id, leads_to
 from frazil.registries.sqlite.lock import RevisionFile
 from frazil.registries.sqlite.revision import Found, Note, Sight, coming, log_fits, stepped_us
 from frazil.registries.sqlite.slots import APPLICATION_ID, lay_out
-from frazil.system import clock
+from frazil.system import clock, fork_gate
 from frazil.system.process import ProcessIdentity
-
-__all__ = ["ClaimsFile"]
 
 _LONG_LOG_BYTES = 128 * 1024  # about 25 steps; each step reads the log
 _NAP_S = 0.0005
@@ -96,7 +94,7 @@ class ClaimsFile:
                 else:
                     forks.abandon((db, main))
         finally:
-            forks.leave()
+            fork_gate.leave()
             if identity.intact():
                 lock.close()
                 forks.closed(main)
@@ -115,7 +113,7 @@ class ClaimsFile:
                 return main, lock
             lock.close()
             forks.closed(main)
-            until_s = min(until_s, clock.boot_s() + forks.PATIENCE_S)
+            until_s = min(until_s, clock.boot_s() + fork_gate.PATIENCE_S)
             time.sleep(_NAP_S)
 
     def _locked(self) -> tuple[FileIO, RevisionFile]:
@@ -155,7 +153,7 @@ class ClaimsFile:
                 db.execute("PRAGMA schema_version").fetchone()
 
     def _opened(self) -> sqlite3.Connection:
-        cut = forks.cut()
+        cut = fork_gate.cut()
         db = sqlite3.connect(
             self._uri + ("&vfs=unix-none" if cut else ""),
             uri=True,
@@ -173,7 +171,7 @@ class ClaimsFile:
         try:
             if not sight.known:
                 lay_out(db, self.path)
-            if forks.cut() or not sight.logged:
+            if fork_gate.cut() or not sight.logged:
                 mode = db.execute("PRAGMA journal_mode=WAL").fetchone()[0]
                 if mode != "wal":
                     raise RegistryUnavailable(
@@ -203,7 +201,7 @@ class ClaimsFile:
         db.execute(f"PRAGMA user_version={note.revision}")
         lock.write(note)
         db.execute("COMMIT")
-        if anew or forks.cut() or self._log.stat().st_size > _LONG_LOG_BYTES:
+        if anew or fork_gate.cut() or self._log.stat().st_size > _LONG_LOG_BYTES:
             db.execute(f"PRAGMA busy_timeout={_READERS_MS}")
             with suppress(sqlite3.OperationalError):  # the next step tries again
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

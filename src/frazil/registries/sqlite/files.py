@@ -13,19 +13,6 @@ from pathlib import Path
 from frazil.errors import ConfigError
 from frazil.system.mounts import filesystem_of, mounts
 
-__all__ = [
-    "LOCAL_FILESYSTEMS",
-    "boot_id",
-    "foreign_filesystem",
-    "leads_to",
-    "make_file",
-    "make_folder",
-    "require_folder",
-    "require_local",
-    "state_home",
-    "sync_folder",
-]
-
 LOCAL_FILESYSTEMS = frozenset(
     {"affs", "apfs", "aufs", "bcachefs", "btrfs", "cramfs", "ecryptfs", "erofs", "exfat", "ext2"}
     | {"ext3", "ext4", "f2fs", "fuse.fuse-overlayfs", "fuseblk", "hfs", "hfsplus", "iso9660"}

@@ -22,9 +22,6 @@ from weakref import WeakKeyDictionary
 from frazil.system import fork_gate
 from frazil.system.at_fork import at_fork
 from frazil.system.clock import boot_s
-from frazil.system.fork_gate import PATIENCE_S, cut, leave
-
-__all__ = ["PATIENCE_S", "abandon", "closed", "cut", "enter", "leave", "opened"]
 
 _abandoned: list[object] = []
 _open: WeakKeyDictionary[FileIO, int] = WeakKeyDictionary()  # and the thread whose step uses it
@@ -38,7 +35,7 @@ def enter(until_s: float) -> bool:
     """
     if fork_gate.enter() or boot_s() >= until_s:
         return True
-    leave()
+    fork_gate.leave()
     return False
 
 

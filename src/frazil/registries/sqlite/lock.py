@@ -25,8 +25,6 @@ from frazil.registries.sqlite.files import leads_to, sync_folder
 from frazil.registries.sqlite.revision import SECTOR, Note, Notes
 from frazil.system.clock import boot_s, moment_text, wall_us
 
-__all__ = ["RevisionFile"]
-
 _HOLDER_AT, _HOLDER_BYTES = 2 * SECTOR, 64
 _FIRST_NAP_S, _LAST_NAP_S = 0.0002, 0.05
 

@@ -39,8 +39,6 @@ from frazil.schemes.scheme import Scheme
 from frazil.system.event_log import WARNING, tell
 from frazil.system.uninterrupted import apart
 
-__all__ = ["SqliteRegistry", "default_path"]
-
 BUSY_US = 10_000_000
 _PASSING = {
     errno.ENOSPC: "the disk is full; free some space",

@@ -39,8 +39,6 @@ from typing import NamedTuple
 
 from frazil.errors import ConfigError
 
-__all__ = ["SECTOR", "Found", "Note", "Notes", "Sight", "coming", "log_fits", "stepped_us"]
-
 SECTOR = 512
 _HEAD = "frazil-revision 1"
 _MODULUS = 1 << 31

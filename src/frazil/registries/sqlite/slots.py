@@ -13,8 +13,6 @@ from frazil.claims.slots import UNTOUCHED, Slot
 from frazil.errors import ConfigError
 from frazil.system.data_file import text_beside
 
-__all__ = ["APPLICATION_ID", "SqlSlots", "lay_out"]
-
 _SCHEMA_VERSION = 2
 _FRAZIL = 0x66727A00  # "frz", and the version of the schema
 APPLICATION_ID = _FRAZIL | _SCHEMA_VERSION

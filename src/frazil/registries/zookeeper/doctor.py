@@ -13,8 +13,6 @@ from frazil.registries.doctor import (
     state_loss,
 )
 
-__all__ = ["examine"]
-
 
 def examine(
     told: str,

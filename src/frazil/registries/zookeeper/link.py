@@ -38,8 +38,6 @@ try:
 except ImportError as error:
     raise missing_extra("zookeeper: needs kazoo", "zookeeper", error) from None
 
-__all__ = ["Conflict", "Link", "State"]
-
 _ANSWER_S = 4.0
 _SESSION_S = 6.0
 _LARGE_BYTES = 100_000  # of a node: a server with little memory may close the connection

@@ -42,8 +42,6 @@ from frazil.registries.zookeeper.link import Conflict, Link, State
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns, boot_s, wall_us
 
-__all__ = ["ZookeeperRegistry"]
-
 _CROWD_S = 10.0
 _PORT = 2181
 _SAME_START_MS = 256

@@ -22,8 +22,6 @@ from frazil.system.extras import missing_extra
 from frazil.system.imports import load
 from frazil.system.sockets import cut_in_children
 
-__all__ = ["AsyncService", "the_driver"]
-
 _MOST_LINES = 100  # in use at a time: a thousand tasks do not need a thousand connections
 _IMPORTED_BY_A_CALL = (
     "anyio._backends._asyncio",

@@ -17,8 +17,6 @@ from random import random
 from frazil.errors import FrazilError, PoolExhausted, RegistryUnavailable, TryLater
 from frazil.inputs.duration import duration_text
 
-__all__ = ["AttemptLoop"]
-
 _LEAST_PATIENCE_S = 0.25
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 2.0

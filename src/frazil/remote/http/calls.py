@@ -27,8 +27,6 @@ from frazil.system.steps import Steps
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["STEP", "ServiceCalls"]
-
 STEP = 100_000
 """The most IDs in one request. They are skipped together if the reply is lost."""
 

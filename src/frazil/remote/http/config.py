@@ -13,8 +13,6 @@ from frazil.errors import ConfigError
 from frazil.generator.request import KEEP_US, Request
 from frazil.inputs.url import Url, host_port
 
-__all__ = ["NAME", "NAME_RULE", "NONCE", "ServiceConfig", "configure_service"]
-
 NONCE = "frazil-nonce"
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

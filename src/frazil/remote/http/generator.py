@@ -26,8 +26,6 @@ from frazil.remote.http.reply import in_words
 from frazil.system.clock import boot_s
 from frazil.system.sockets import cut_in_children
 
-__all__ = ["ServiceGenerator"]
-
 _KEPT_S = 5.0  # a balancer may forget a connection that is idle for longer
 _PART = 1 << 16
 _ERRORS = (OSError, HTTPException, UnicodeError)

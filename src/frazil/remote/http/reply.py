@@ -20,8 +20,6 @@ from contextlib import contextmanager
 from frazil.errors import ConfigError, FrazilError, PoolExhausted, RegistryUnavailable, Stopped
 from frazil.remote.http.config import NONCE, ServiceConfig
 
-__all__ = ["Gathered", "in_words"]
-
 _WORDS_MOST = 300
 _PAGE_MOST = 65_536  # bytes of a reply without IDs
 _NOT_NOW = {429, 502, 503, 504}

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ints", "words"]
-
 
 def ints(body: bytes, width: int) -> list[int]:
     """Return the IDs of a body, each of ``width`` bytes."""

@@ -9,8 +9,6 @@ from frazil.remote.base import AsyncServed
 from frazil.remote.icicle.calls import PoolCalls
 from frazil.remote.icicle.server import ServerCalls
 
-__all__ = ["AsyncIcicle"]
-
 
 class _Server(ServerCalls):
     link_of = AsyncLink

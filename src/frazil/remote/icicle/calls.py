@@ -21,8 +21,6 @@ from frazil.system.steps import Steps
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["IcicleConfig", "PoolCalls"]
-
 ServerT = TypeVar("ServerT")
 
 

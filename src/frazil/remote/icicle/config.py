@@ -12,8 +12,6 @@ from frazil.remote.icicle.calls import IcicleConfig
 from frazil.remote.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
 from frazil.schemes.scheme import PRESETS
 
-__all__ = ["configure_icicle"]
-
 TIMEOUT_US = 1_000_000
 
 

@@ -7,8 +7,6 @@ from frazil.remote.base import Served
 from frazil.remote.icicle.calls import PoolCalls
 from frazil.remote.icicle.server import IcicleServer
 
-__all__ = ["IcicleGenerator"]
-
 
 class _Life(PoolCalls):
     server_of = IcicleServer

@@ -7,8 +7,6 @@ from frazil.remote.icicle.config import configure_icicle
 from frazil.remote.icicle.generator import IcicleGenerator
 from frazil.remote.icicle.script import icicle_script
 
-__all__ = ["open_async_generator", "open_generator"]
-
 
 def open_generator(request: Request) -> Generator:
     """Open a generator. Raises ConfigError; contacts nothing."""

@@ -29,8 +29,6 @@ from frazil.errors import (
 )
 from frazil.remote.icicle.server import Issued
 
-__all__ = ["ATTEMPTS", "Asking", "AttemptLoop", "Pool", "ServerHealth"]
-
 ATTEMPTS = 5
 _FIRST_PAUSE_S = 0.05
 _LONGEST_OUT_S = 5.0

@@ -11,8 +11,6 @@ from functools import cache
 from frazil.redis_link.access import Script
 from frazil.system.data_file import text_beside
 
-__all__ = ["FUNCTION", "icicle_library", "icicle_script"]
-
 FUNCTION = "frazil_icicle"
 """The name of the function, and of the library."""
 

@@ -18,21 +18,6 @@ from frazil.remote.icicle.script import icicle_script
 from frazil.system.clock import boot_ns, wall_us
 from frazil.system.steps import Steps, run
 
-__all__ = [
-    "LAST_SHARD",
-    "MOST_IDS",
-    "MOST_LEAD_US",
-    "IcicleServer",
-    "Issued",
-    "ServerCalls",
-    "State",
-    "arguments",
-    "issued",
-    "key_of",
-    "refusal",
-    "state",
-]
-
 MOST_IDS = 4_096_000
 MOST_LEAD_US = 1_000_000
 LAST_SHARD = 1023

@@ -16,6 +16,7 @@ from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
 from tests.servers import postgres as servers
+from tests.servers.database import free_port
 
 ICICLE = frazil.scheme("icicle")
 APP = "SELECT, INSERT, UPDATE"
@@ -230,7 +231,7 @@ class TestTrouble:
             replica.close()
 
     def test_no_server_listens(self):
-        url = f"postgresql://127.0.0.1:{servers.free_port()}/x"
+        url = f"postgresql://127.0.0.1:{free_port()}/x"
         with pytest.raises(RegistryUnavailable, match="can be reached") as caught:
             mint(connect(url, "x", ICICLE))
         assert caught.value.outcome_known
