@@ -27,8 +27,7 @@ import numpy as np
 import frazil
 from evidence.benchmarks.report import setting
 from frazil.redis_link.access import Access
-from frazil.remote.icicle.script import icicle_script
-from frazil.remote.icicle.server import IcicleServer
+from frazil.remote.icicle.server import IcicleServer, icicle_script
 from frazil_torture.original_icicle import SCRIPT
 from tests.servers.redis import FLAVOURS, Server
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from frazil.remote.icicle.script import icicle_script
+from frazil.remote.icicle.server import icicle_script
 from tests.servers.redis import Server
 
 BEGIN_US = 1_800_000_000_000_000

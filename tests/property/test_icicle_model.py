@@ -9,7 +9,7 @@ import redis
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from frazil.remote.icicle.script import icicle_script
+from frazil.remote.icicle.server import icicle_script
 from tests.property.icicle_model import EPOCH_US, LAYOUT, Model, Refused
 from tests.property.test_icicle_lua import told
 from tests.servers.redis import Server

@@ -3,7 +3,7 @@
 import pytest
 import redis
 
-from frazil.remote.icicle.script import icicle_script
+from frazil.remote.icicle.server import icicle_script
 
 __all__ = ["EPOCH_US", "Caller", "cells", "ticks"]
 

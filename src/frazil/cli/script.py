@@ -5,7 +5,7 @@ Callers need the source to load it, and should not have to find it inside a Pyth
 
 import click
 
-from frazil.remote.icicle.script import icicle_library, icicle_script
+from frazil.remote.icicle.server import icicle_library, icicle_script
 
 __all__ = ["command"]
 

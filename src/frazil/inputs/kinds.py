@@ -55,7 +55,7 @@ KINDS: dict[str, Kind] = {
     **_registry("etcd", "etcd.registry:EtcdRegistry", "etcds"),
     **_registry("redis", "redis.registry:connect_redis", "rediss", "valkey", "valkeys", "unix"),
     **dict.fromkeys(
-        ("icicle", "icicles"), Kind("icicle", "icicle", "frazil.remote.icicle.opening")
+        ("icicle", "icicles"), Kind("icicle", "icicle", "frazil.remote.icicle.generator")
     ),
     **dict.fromkeys(("http", "https"), Kind("http", "service", "frazil.remote.http.opening")),
 }

@@ -51,10 +51,7 @@ def share_terms(terms: Terms, number: int, count: int) -> Terms:
     share = slots[len(slots) * number // count : len(slots) * (number + 1) // count]
     which = f"store {number + 1} of {count}"
     return replace(
-        terms,
-        identity=f"{terms.identity} {which}",
-        layout=f"{terms.layout} | {which}",
-        slots=share,
+        terms, identity=f"{terms.identity} {which}", layout=f"{terms.layout} | {which}", slots=share
     )
 
 

@@ -73,10 +73,7 @@ def release_takes_the_token(trial: Trial) -> None:
         b.grant(20)
     late = a.release(claim, claim.until)
     held = any(e.reply.slot == claim.slot for e in trial.history[1:] if isinstance(e.reply, Claim))
-    demand(
-        isinstance(late, Lost) or not held,
-        "a claim was given back after another got its slot",
-    )
+    demand(isinstance(late, Lost) or not held, "a claim was given back after another got its slot")
     for _ in range(len(a.terms.slots)):
         c.try_grant(5)
     trial.demand_disjoint()

@@ -11,7 +11,7 @@ import pytest
 import frazil
 from frazil.errors import ClockError, Closed, PoolExhausted, RegistryUnavailable
 from frazil.generator.status import Status
-from frazil.remote.icicle.script import icicle_script
+from frazil.remote.icicle.server import icicle_script
 from tests.servers.redis import Server, until
 from tests.tools.forks import child
 from tests.tools.waiting import refusal

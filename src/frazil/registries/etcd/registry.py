@@ -60,14 +60,7 @@ from typing import Any
 
 from frazil.claims.claim import Snapshot
 from frazil.claims.record import JUMP_US, WITNESS_US, Record
-from frazil.errors import (
-    ClockError,
-    ConfigError,
-    FrazilError,
-    Misuse,
-    RegistryUnavailable,
-    Stopped,
-)
+from frazil.errors import ClockError, ConfigError, FrazilError, Misuse, RegistryUnavailable, Stopped
 from frazil.inputs.url import Url, host_port
 from frazil.registries.base import Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport

@@ -43,14 +43,7 @@ from frazil.inputs.url import Options, Url, host_port
 from frazil.registries.base import RECORD_COLUMNS, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.mysql.doctor import QUESTION, STATUS, examine
-from frazil.registries.mysql.link import (
-    COLLISIONS,
-    DENIED,
-    EXISTS,
-    NO_TABLE,
-    Link,
-    table_command,
-)
+from frazil.registries.mysql.link import COLLISIONS, DENIED, EXISTS, NO_TABLE, Link, table_command
 from frazil.registries.shared_links import SharedLinks
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme

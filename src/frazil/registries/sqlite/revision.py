@@ -198,10 +198,7 @@ def _with_signs(base: Note, sight: Sight, boot: str, revision: int, *, lost: boo
 
 def _noted(base: Note, sight: Sight, *, revision: int) -> Note:
     return base._replace(
-        turn=base.turn + 1,
-        revision=revision % _MODULUS or 1,
-        pending=True,
-        found=sight.found,
+        turn=base.turn + 1, revision=revision % _MODULUS or 1, pending=True, found=sight.found
     )
 
 

@@ -3,9 +3,13 @@
 With ``?prefetch=N``, single IDs come from a buffer of up to N (see ``prefetch``).
 """
 
+from frazil.generator.generator import AsyncGenerator, Generator
+from frazil.generator.request import Request
+from frazil.redis_link.access import driver
 from frazil.remote.base import Served
 from frazil.remote.icicle.calls import PoolCalls
-from frazil.remote.icicle.server import IcicleServer
+from frazil.remote.icicle.config import configure_icicle
+from frazil.remote.icicle.server import IcicleServer, icicle_script
 
 
 class _Life(PoolCalls):
@@ -25,3 +29,18 @@ class IcicleGenerator(Served[_Life]):
     """
 
     _life_of = _Life
+
+
+def open_generator(request: Request) -> Generator:
+    """Open a generator. Raises ConfigError; contacts nothing."""
+    driver()  # if it is missing, this fails here and not at the first ID
+    return IcicleGenerator(configure_icicle(request))
+
+
+def open_async_generator(request: Request) -> AsyncGenerator:
+    """Open a generator for asyncio."""
+    from frazil.remote.icicle.async_generator import AsyncIcicle
+
+    driver()
+    icicle_script()  # read here, and not in the event loop
+    return AsyncIcicle(configure_icicle(request))

@@ -20,13 +20,7 @@ from itertools import combinations, count
 from random import random
 from typing import Generic, NamedTuple, TypeVar
 
-from frazil.errors import (
-    ConfigError,
-    FrazilError,
-    PoolExhausted,
-    RegistryUnavailable,
-    TryLater,
-)
+from frazil.errors import ConfigError, FrazilError, PoolExhausted, RegistryUnavailable, TryLater
 from frazil.remote.icicle.server import Issued
 
 ATTEMPTS = 5

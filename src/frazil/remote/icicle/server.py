@@ -1,22 +1,30 @@
 """One server of the pool: the script's verbs as methods, and its refusals as errors.
 
+Both forms of the script are made from ``icicle.lua``, which begins with a description of the keys,
+arguments, units and the reply. Servers from Redis 7 on store libraries of functions on disk and
+copy them to their replicas. So a caller in any language needs only ``FCALL``.
+
 The client remembers the highest ``top_us`` of a server and sends it with each call. A server that
 loses its state while its clock is behind continues after it.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from math import inf
 from secrets import token_hex
 from typing import Any, NamedTuple
 
 from frazil.errors import ClockError, ConfigError, FrazilError, LayoutExhausted
-from frazil.redis_link.access import Access
+from frazil.redis_link.access import Access, Script
 from frazil.redis_link.link import Link
-from frazil.remote.icicle.script import icicle_script
 from frazil.system.clock import boot_ns, wall_us
+from frazil.system.data_file import text_beside
 from frazil.system.steps import Steps, run
+
+FUNCTION = "frazil_icicle"
+"""The name of the function, and of the library."""
 
 MOST_IDS = 4_096_000
 MOST_LEAD_US = 1_000_000
@@ -52,6 +60,23 @@ class State(NamedTuple):
     last_us: int
     offset_us: int
     now_us: int
+
+
+@cache
+def icicle_script() -> Script:
+    """Return the script, with the SHA-1 by which a server knows it."""
+    source = text_beside(__name__, "icicle.lua")
+    return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
+
+
+def icicle_library() -> str:
+    """Return the text for ``FUNCTION LOAD``; ``FCALL frazil_icicle 1 KEY issue …`` calls it."""
+    return (
+        f"#!lua name={FUNCTION}\n"
+        f"redis.register_function('{FUNCTION}', function(KEYS, ARGV)\n"
+        f"{icicle_script().source}"
+        "end)\n"
+    )
 
 
 def key_of(namespace: str) -> str:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from frazil.remote.icicle.script import icicle_library, icicle_script
+from frazil.remote.icicle.server import icicle_library, icicle_script
 from tests.needs import needs
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Server, free_port

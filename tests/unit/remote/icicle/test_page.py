@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil.remote.icicle.script import icicle_script
+from frazil.remote.icicle.server import icicle_script
 from tests.house import docblocks
 from tests.needs import needs
 from tests.servers.icicle import Caller

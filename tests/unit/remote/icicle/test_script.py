@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil.remote.icicle.script import icicle_script
+from frazil.remote.icicle.server import icicle_script
 from tests.needs import needs
 from tests.servers.icicle import EPOCH_US, Caller, cells, ticks
 from tests.servers.redis import Server

@@ -10,8 +10,7 @@ import redis
 
 from frazil.generator.request import make_request
 from frazil.remote.icicle.config import configure_icicle
-from frazil.remote.icicle.script import FUNCTION, icicle_library
-from frazil.remote.icicle.server import IcicleServer
+from frazil.remote.icicle.server import FUNCTION, IcicleServer, icicle_library
 from tests.servers.icicle import Caller, cells
 from tests.servers.redis import FLAVOURS, Cluster, Server
 from tests.tools.waiting import until
