@@ -8,7 +8,7 @@ from typing import NamedTuple
 import frazil
 from evidence.fuzz.accepted import accepted
 from frazil.layout.drawing import draw
-from frazil.schemes.scheme import PRESETS
+from frazil.schemes.presets import PRESETS
 from frazil.schemes.shuffle import Shuffle
 from frazil.system.clock import EPOCH, moment_text
 

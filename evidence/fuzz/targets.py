@@ -16,7 +16,7 @@ from evidence.fuzz.requests import check_accept, check_query
 from evidence.fuzz.rows import check_rows
 from evidence.fuzz.settings import check_settings
 from evidence.fuzz.urls import check_url
-from frazil.schemes.scheme import PRESETS
+from frazil.schemes.presets import PRESETS
 
 __all__ = ["TARGETS", "Target"]
 

@@ -45,11 +45,11 @@ SYSTEM_PLACES = (
     "tables.parts",  # files of attempts
     "testing",
 )
-# Folders whose modules only frazil imports: there a name without an underscore is public.
-INSIDE = ("redis_link", "registries", "remote", "system", "testing")
 TERMINAL = {"click", "rich"}
 # Loaded by the registry that is asked for, and by no other module.
-DRIVERS = {"MySQLdb", "kazoo", "psycopg", "pymysql", "redis"}
+DRIVERS = {"MySQLdb", "etcd3gw", "kazoo", "psycopg", "pymysql", "redis", "urllib3"}
+# Loaded by whoever opens the address of a service.
+CLIENT = {"httpx"}
 # Known to the service alone, which is loaded when it is asked for.
 SERVER = {"opentelemetry", "prometheus_client", "starlette", "uvicorn"}
 OWNED = {
@@ -71,6 +71,7 @@ OWNED = {
     "cli.files": {"duckdb"},
     "redis_link": DRIVERS,
     "registries": DRIVERS,
+    "remote.http": CLIENT,
     "schemes.cipher": {"cryptography", "ffx"},
     "service": SERVER,
 }
@@ -141,8 +142,8 @@ def code_faults(tree: ast.Module) -> list[str]:
 def package_faults(tree: ast.Module, where: str) -> list[str]:
     """What is wrong with a module of the package; ``where`` is its place (see ``place``)."""
     bare = len(tree.body) == 1 and ast.get_docstring(tree)  # only says what the package holds
-    inside = lies_in(where, INSIDE)
-    faults = [] if bare or inside or "__all__" in assigned(tree) else ["no __all__"]
+    public = "." not in where and not bare  # in a folder, the underscore alone says what is private
+    faults = ["no __all__"] if public and "__all__" not in assigned(tree) else []
     in_command = lies_in(where, ("cli",))
     if not in_command:
         faults += [
@@ -260,9 +261,11 @@ def test_allowed_things_are_allowed() -> None:
     assert package_faults(ast.parse("__all__ = []\nimport psycopg"), "registries") == []
     assert package_faults(ast.parse("__all__ = []\nimport uvicorn"), "service") == []
     assert package_faults(ast.parse("import psycopg"), "registries.postgres.link") == []
+    assert package_faults(ast.parse("import httpx"), "remote.http.generator") == []
     lazy = "def f():\n    import numpy\nif TYPE_CHECKING:\n    import numpy"
     assert package_faults(ast.parse(f"__all__: list[str] = []\n{lazy}"), "layout") == []
     assert package_faults(ast.parse("__all__ = []\nimport numpy"), "schemes.arrays") == []
     assert package_faults(ast.parse("__all__ = []\nimport time, os"), "system.clock") == []
     assert package_faults(ast.parse("__all__ = []\nimport click\nprint(1)"), "cli") == []
-    assert package_faults(ast.parse("import math"), "layout") == ["no __all__"]
+    assert package_faults(ast.parse("import math"), "readiness") == ["no __all__"]
+    assert package_faults(ast.parse("import math"), "layout.layout") == []

@@ -20,18 +20,6 @@ from typing import NamedTuple
 
 from frazil.errors import ConfigError
 
-__all__ = [
-    "Claim",
-    "Holding",
-    "LastSeen",
-    "LossNoticed",
-    "Lost",
-    "Snapshot",
-    "Terms",
-    "VerbRequest",
-    "Wait",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Terms:

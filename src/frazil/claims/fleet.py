@@ -12,8 +12,6 @@ from typing import NamedTuple
 from frazil.claims.holding import NodeHolding
 from frazil.layout.layout import Layout
 
-__all__ = ["Fleet", "fleet_of"]
-
 
 class Fleet(NamedTuple):
     """members: claims that are held. hosts: where they are. rate_hz: IDs per second, all together.

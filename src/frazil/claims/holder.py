@@ -11,8 +11,6 @@ import os
 import re
 from typing import NamedTuple
 
-__all__ = ["Holder"]
-
 
 class Holder(NamedTuple):
     """host and process: where it runs. rate_hz: IDs per second since the last renewal."""

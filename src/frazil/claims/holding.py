@@ -14,8 +14,6 @@ from frazil.claims.holder import Holder
 from frazil.layout.layout import Layout
 from frazil.system.clock import moment_text
 
-__all__ = ["NodeHolding", "node_holdings"]
-
 
 @dataclass(frozen=True)
 class NodeHolding:

@@ -24,8 +24,6 @@ from struct import Struct
 
 from frazil.claims.slots import UNTOUCHED, Slot
 
-__all__ = ["PackedSlots"]
-
 _PLAIN, _DEFLATED = b"\x01", b"\x02"  # the version of the format, and its form
 _DEFLATE_FROM = 1 << 18
 _HEAD = Struct("<II")  # how many slots, how many bytes of text

@@ -59,8 +59,6 @@ from frazil.claims.slots import Slot, Slots, SlotTable
 from frazil.errors import ClockError, ConfigError, LayoutExhausted, PoolExhausted
 from frazil.system import clock
 
-__all__ = ["JUMP_US", "WAITS", "WITNESS_US", "Record", "layout_mismatch"]
-
 JUMP_US = 60_000_000
 WAITS = "?"
 WITNESS_US = 10_000_000

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["UNTOUCHED", "Slot", "SlotTable", "Slots"]
-
 
 @dataclass(frozen=True, slots=True)
 class Slot:

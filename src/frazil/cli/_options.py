@@ -15,18 +15,9 @@ import click
 from frazil.generator.request import Request, make_request
 from frazil.registries.commands import options_of
 from frazil.schemes.alphabet import ENCODINGS
-from frazil.schemes.scheme import PRESETS, Scheme
+from frazil.schemes.presets import PRESETS
+from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
-
-__all__ = [
-    "is_default",
-    "json_option",
-    "registry_argument",
-    "request_options",
-    "scheme_options",
-    "schemes_like",
-    "typed_command",
-]
 
 
 def schemes_like(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["at_once", "exit_code", "handled", "on_stop", "whole"]
-
 _AGAIN_S = 0.2  # signals within this time are one
 _USUAL: dict[signal.Signals, Any] = {
     signal.SIGINT: signal.default_int_handler,

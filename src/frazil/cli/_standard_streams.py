@@ -13,8 +13,6 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["OUTPUT", "discard_output", "prepare_streams"]
-
 OUTPUT = "standard output"
 """The file name in errors of standard output."""
 

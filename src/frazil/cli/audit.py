@@ -23,8 +23,6 @@ from frazil.cli.show.terminal import echo, facts
 from frazil.cli.stamp import charset_option, delimiter_option, header_option, skip_option
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["command"]
-
 
 @click.command
 @click.argument(

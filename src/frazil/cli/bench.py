@@ -35,8 +35,6 @@ from frazil.inputs.duration import duration_text
 from frazil.opening import open_request
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["Line", "check_unique", "command"]
-
 _CALLS = 1_000
 _TAKE = 10_000
 _ARRAY = 100_000

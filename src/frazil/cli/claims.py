@@ -33,8 +33,6 @@ from frazil.system.clock import moment_text, wall_us
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["command"]
-
 _STYLES = {"held": "green", "idle": "yellow", "free": "dim"}
 
 

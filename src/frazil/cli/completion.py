@@ -10,8 +10,6 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
-__all__ = ["SHELLS", "command"]
-
 SHELLS = ("bash", "zsh", "fish")
 
 

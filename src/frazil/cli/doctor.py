@@ -21,8 +21,6 @@ from frazil.registries.base import Registry
 from frazil.registries.doctor import Finding, clock_offset, record_clock
 from frazil.system.clock import wall_us
 
-__all__ = ["command"]
-
 _NOT_TRIED = Finding("a claim", "note", "not tried", "--try takes, renews and releases one")
 
 

@@ -28,8 +28,6 @@ from frazil.registries.base import Registry
 if TYPE_CHECKING:
     from frazil.registries.postgres.registry import PostgresRegistry
 
-__all__ = ["command"]
-
 
 @click.command
 @registry_argument

@@ -32,8 +32,6 @@ from frazil.system.clock import moment_text, sortable_text, wall_us
 if TYPE_CHECKING:
     from rich.text import Text
 
-__all__ = ["command"]
-
 _DRAWING_COLUMNS = 100
 _CANDIDATES_SHOWN = 4
 

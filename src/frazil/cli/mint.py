@@ -24,8 +24,6 @@ from frazil.inputs.duration import wait_text
 from frazil.opening import mint_request, open_request
 from frazil.registries.base import RecordRegistry
 
-__all__ = ["command"]
-
 _CHUNK = 65_536
 _PROGRESS_MIN_S = 2.0  # the shortest expected time with a progress bar
 

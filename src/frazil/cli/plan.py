@@ -26,10 +26,8 @@ from frazil.layout.layout import Layout
 from frazil.reading.capacity import Plan, plan_of, span_text, years
 from frazil.reading.fleet_limits import FleetLimits, limits_of
 from frazil.reading.proposals import Need, proposals
-from frazil.schemes.scheme import PRESETS
+from frazil.schemes.presets import PRESETS
 from frazil.system.clock import moment_text, wall_us
-
-__all__ = ["command"]
 
 _LEGEND = """until: the year in which the time field is full. IDs/s: per node. JS, int64:
 whether JavaScript and a signed BIGINT column hold every ID. order: whether

@@ -7,8 +7,6 @@ import click
 
 from frazil.remote.icicle.server import icicle_library, icicle_script
 
-__all__ = ["command"]
-
 
 @click.command
 @click.option("--library", is_flag=True, help="Print a function library, for FUNCTION LOAD.")

@@ -12,8 +12,6 @@ from frazil.system.extras import missing_extra
 if TYPE_CHECKING:
     from frazil.service.settings import Settings
 
-__all__ = ["command"]
-
 _PORT = click.IntRange(0, 65535)
 
 

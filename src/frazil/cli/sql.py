@@ -12,8 +12,6 @@ import click
 from frazil.cli._options import is_default, scheme_options
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["command"]
-
 _ONLY = {
     "ids": ("--ids", "postgresql"),
     "schema": ("--schema", "postgresql"),

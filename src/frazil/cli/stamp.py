@@ -31,8 +31,6 @@ from frazil.errors import ConfigError
 from frazil.generator.request import Request
 from frazil.opening import open_request
 
-__all__ = ["charset_option", "command", "delimiter_option", "header_option", "skip_option"]
-
 _FORMAT = click.Choice([kind for kind in FORMATS if kind != "text"])
 _LEAD_US = 1_000_000
 

@@ -15,8 +15,6 @@ from frazil.generator.keeper_thread import CLOSE_WAIT_S
 from frazil.generator.kept_walk import KeptWalk, Pauses
 from frazil.system.event_loop import the_loop
 
-__all__ = ["AwaitedStream", "close", "wait", "wait_through"]
-
 
 class AwaitedStream(AsyncIterator[int]):
     """Awaits the same call again and again, also after one that failed or was cancelled.

@@ -10,8 +10,6 @@ from frazil.generator.complaints import Cause
 from frazil.generator.keeper import KeeperPolicy, Steps
 from frazil.walk.walk import Walk
 
-__all__ = ["BlockPolicy"]
-
 
 class BlockPolicy(KeeperPolicy):
     """Keeps a walk without a clock one block ahead."""

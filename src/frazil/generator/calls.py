@@ -16,8 +16,6 @@ from weakref import ref
 from frazil.errors import FrazilError
 from frazil.system.fork_gate import waiting
 
-__all__ = ["Call", "Calls", "Gate"]
-
 
 class Call(ABC):
     """A caller that waits. Only its frame holds the call."""

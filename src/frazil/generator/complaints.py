@@ -11,19 +11,6 @@ from frazil.claims.claim import Terms
 from frazil.errors import Closed, FrazilError, PoolExhausted, RegistryUnavailable, TryLater
 from frazil.system import clock
 
-__all__ = [
-    "Cause",
-    "KeeperState",
-    "closed",
-    "complaint",
-    "exhausted",
-    "inside_the_keeper",
-    "no_thread",
-    "outlook",
-    "reason",
-]
-
-
 Cause: TypeAlias = Literal["", "new", "lost", "full", "shared", "used", "many", "taken"]
 """Why a registry that answers gives no claim that can be used now; "" if it has not answered.
 

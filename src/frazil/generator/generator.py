@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["AsyncGenerator", "Endless", "Generator"]
-
 _ADVICE = (
     "a generator has no end, so it is not a collection of IDs; write ids.take(n) for a list, "
     "ids.array(n) for a column, ids.stream() for a loop"

@@ -20,8 +20,6 @@ from frazil.inputs.masking import masked
 from frazil.system import clock
 from frazil.system.event_log import DEBUG, INFO, WARNING, tell
 
-__all__ = ["Journal", "Report", "StoreJournal", "ignored", "is_loss"]
-
 Report: TypeAlias = Callable[..., None]
 """Takes an event's name, which is a method of ``Journal``, and its facts."""
 

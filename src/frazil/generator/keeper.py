@@ -40,8 +40,6 @@ from frazil.registries.remembered import remembered
 from frazil.system.process import ProcessIdentity
 from frazil.walk.walk import Walk
 
-__all__ = ["KeeperPolicy", "RequestFactory", "Result", "Steps"]
-
 Result = TypeVar("Result")
 Verb: TypeAlias = Callable[[Registry], Any]
 Steps: TypeAlias = Generator[Verb, Any, Result]

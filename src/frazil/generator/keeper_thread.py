@@ -30,8 +30,6 @@ from frazil.system.process import ProcessIdentity
 from frazil.system.steps import run_by
 from frazil.walk.walk import Walk
 
-__all__ = ["CLOSE_WAIT_S", "Keeper", "drive"]
-
 CLOSE_WAIT_S = 2.0
 _FLUSH_S = 1.0  # for the last records, if a handler of the program waits
 

@@ -43,8 +43,6 @@ from frazil.system.fork_gate import waiting
 from frazil.system.process import ProcessIdentity, require_gil
 from frazil.walk.walk import CLOSED, COMPILED, FORKED, SPENT, Pause, Walk
 
-__all__ = ["KeptWalk", "Pauses", "walk_arguments"]
-
 Pauses: TypeAlias = Generator[tuple[int, int], None, None]
 """Yields each pause of the walk, with the moment at which the caller began to wait."""
 

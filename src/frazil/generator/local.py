@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LocalGenerator", "registry_of"]
-
 if TYPE_CHECKING or not COMPILED:
     from frazil.walk.atomic import AtomicCaller as _Base
 else:

@@ -28,8 +28,6 @@ from frazil.system.process import ProcessIdentity, require_gil
 from frazil.system.uninterrupted import apart
 from frazil.walk.walk import Walk
 
-__all__ = ["answer_by", "mint"]
-
 Answer = TypeVar("Answer")
 
 _LEAST_S = 0.1  # a registry has this time to answer, even with a shorter timeout

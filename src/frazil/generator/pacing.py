@@ -8,8 +8,6 @@ import os
 
 from frazil.claims.claim import Terms, Wait
 
-__all__ = ["Retries", "jitter", "pause_us", "report_us"]
-
 _FIRST_S = 0.05
 _LAST_S = 2.0
 

@@ -18,8 +18,6 @@ from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.system import clock
 
-__all__ = ["KEEP_US", "Duration", "Request", "make_request", "patience_us", "refuse_full"]
-
 Duration: TypeAlias = str | float | timedelta
 
 KEEP_US = 60_000_000

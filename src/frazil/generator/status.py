@@ -17,9 +17,6 @@ from weakref import WeakSet
 
 from frazil.system.at_fork import at_fork
 
-__all__ = ["COUNTS", "MARGIN_MOST_S", "Status", "counts_of", "freed", "freed_counts"]
-__all__ += ["open_generators"]
-
 COUNTS = ("issued", "waits", "failures", "store_errors")
 """The fields of a status that only grow."""
 

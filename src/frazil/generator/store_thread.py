@@ -31,8 +31,6 @@ from weakref import WeakValueDictionary, ref
 from frazil.system.clock import boot_ns
 from frazil.walk.walk import Walk
 
-__all__ = ["NEVER_S", "Served", "StoreThread", "thread_of"]
-
 NEVER_S = float("inf")
 """Until the next round of a keeper for which none is due before it is called."""
 

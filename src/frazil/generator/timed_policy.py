@@ -22,8 +22,6 @@ from frazil.generator.complaints import Cause
 from frazil.generator.keeper import KeeperPolicy, Steps
 from frazil.walk.walk import Walk
 
-__all__ = ["FIRST_CLAIM_US", "TimedPolicy"]
-
 FIRST_CLAIM_US = 100_000
 _REFUSED_S = 1.0  # until a refused renewal is tried again, unless a caller waits
 _ANSWERS = 4  # the least claim, in answer times: half to use it, half to renew it

@@ -6,8 +6,6 @@ from frazil.claims.claim import Claim, LastSeen, VerbRequest
 from frazil.claims.holder import Holder
 from frazil.system import clock
 
-__all__ = ["ask_of"]
-
 
 def ask_of(seen: LastSeen, held: Claim | None = None, rate_hz: int | None = None) -> VerbRequest:
     """A verb's request from this process, now. rate_hz: its IDs per second."""

@@ -5,8 +5,6 @@ from typing import Any
 
 from frazil.errors import ConfigError
 
-__all__ = ["check_count", "check_fields", "expect", "refuse_unknown"]
-
 _MOST_AT_ONCE = 1 << 40
 
 

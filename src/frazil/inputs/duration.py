@@ -10,18 +10,6 @@ from datetime import timedelta
 
 from frazil.errors import ConfigError
 
-__all__ = [
-    "SPANS_S",
-    "UNITS_US",
-    "YEAR_S",
-    "ago",
-    "duration_text",
-    "duration_us",
-    "exact_us",
-    "span_text",
-    "wait_text",
-]
-
 UNITS_US = {
     "us": 1,
     "ms": 1_000,

@@ -40,8 +40,6 @@ from typing import Any, Never, TypeAlias
 
 from frazil.errors import ConfigError
 
-__all__ = ["Key", "Keys", "KeysLike", "Secret", "hidden", "read_keys"]
-
 _SIZES = (128, 192, 256)
 _NUMBERS = range(1, 10)
 _NAMED = re.compile(r"(?:(?P<number>[1-9])=)?(?P<name>(?P<kind>env|file):(?P<place>.+))", re.DOTALL)

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from frazil.errors import ConfigError
 from frazil.system.imports import load
 
-__all__ = ["GIVEN", "GROUP", "KINDS", "Kind", "kind_of", "kinds"]
-
 GROUP = "frazil.registries"
 """The group of entry points of packages that bring a registry."""
 

@@ -6,8 +6,6 @@ password.
 
 import re
 
-__all__ = ["masked"]
-
 # Up to the last @ before the path, because a user or password may contain one; and a libpq option.
 _PASSWORD = re.compile(r"(://[^:/?#\s]*:)[^/?#\s]*@|([?&]password=)[^&\s]*")
 

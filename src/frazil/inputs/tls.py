@@ -8,8 +8,6 @@ from frazil.inputs.url import Options, Url
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-__all__ = ["tls_context", "tls_files"]
-
 _SECURE = {"etcds", "mariadbs", "mysqls", "zookeepers"}
 
 

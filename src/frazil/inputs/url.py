@@ -19,8 +19,6 @@ from frazil.inputs.kinds import GIVEN, Kind, kind_of, kinds
 from frazil.inputs.masking import masked
 from frazil.system.imports import load
 
-__all__ = ["Options", "Url", "UrlInput", "host_port", "parse_url", "url_of", "whole"]
-
 UrlInput: TypeAlias = str | os.PathLike[str]
 
 _MOST = 1_000_000_000  # the largest value of a number option

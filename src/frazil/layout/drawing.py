@@ -17,8 +17,6 @@ from frazil.layout.field import Piece, Role
 from frazil.layout.layout import Layout
 from frazil.system.clock import moment_text
 
-__all__ = ["COLOURS", "draw", "draw_spans", "spans", "svg"]
-
 _PADDING = 3  # columns of a cell beside its content: two blanks and one border
 _SVG_COLUMNS = 100
 _COLUMN, _LINE, _MARGIN = 8.6, 20.0, 12.0  # SVG units; a monospaced 14 px letter is 8.4 wide

@@ -23,8 +23,6 @@ from typing import Any, Literal
 
 from frazil.errors import LayoutError
 
-__all__ = ["MOST_BITS", "ROLES", "Field", "Piece", "Role", "fields_of", "fit", "misfit", "shown"]
-
 Role = Literal["time", "run", "node", "sequence", "fixed"]
 ROLES: tuple[Role, ...] = ("time", "run", "node", "sequence")  # named by themselves, so not fixed
 MOST_BITS = 128

@@ -23,8 +23,6 @@ from frazil.layout.values import Values
 from frazil.system import clock
 from frazil.system.cached import Cached
 
-__all__ = ["Axis", "Layout"]
-
 Axis = Literal["time", "run", "sequence"]
 
 

@@ -24,8 +24,6 @@ from frazil.inputs.duration import UNITS_US, exact_us
 from frazil.layout.field import ROLES, Piece, Role
 from frazil.system.clock import moment_text, to_us
 
-__all__ = ["Parsed", "format_layout", "parse_layout"]
-
 Parsed = tuple[tuple[Piece, ...], int | None, int | None]
 _WORD = re.compile(
     r"(?P<part>node\.)?(?P<name>[a-z][a-z0-9_]*)"

@@ -16,8 +16,6 @@ from frazil.errors import LayoutError
 from frazil.layout.field import fit, misfit
 from frazil.system import clock
 
-__all__ = ["Timeline"]
-
 _EARLIEST_US = clock.to_us(datetime(1, 1, 1, tzinfo=UTC))  # no text has an earlier year
 
 

@@ -10,8 +10,6 @@ from datetime import datetime
 
 from frazil.system import clock
 
-__all__ = ["Values"]
-
 
 class Values(Mapping[str, int]):
     """Raw field values in the order of the layout; ``layout.pack(**values)`` returns the ID.

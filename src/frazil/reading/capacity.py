@@ -13,13 +13,11 @@ from frazil.inputs.duration import SPANS_S, YEAR_S
 from frazil.layout.layout import Layout
 from frazil.schemes.alphabet import encodings_of
 from frazil.schemes.codec import Codec
-from frazil.schemes.scheme import PRESETS
+from frazil.schemes.presets import PRESETS
 from frazil.schemes.scheme import scheme as make_scheme
 from frazil.schemes.shuffle import Shuffle
 from frazil.system.cached import Cached
 from frazil.system.clock import moment_text, wall_us
-
-__all__ = ["Plan", "plan_of", "span_text", "years"]
 
 
 @dataclass(frozen=True)

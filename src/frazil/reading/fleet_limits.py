@@ -18,8 +18,6 @@ from frazil.errors import ConfigError
 from frazil.inputs.url import parse_url
 from frazil.layout.layout import Layout
 
-__all__ = ["COSTS", "FleetLimits", "StepCost", "limits_of"]
-
 _RENEWALS = 2.0  # by a busy process in each horizon; 1.6 to 1.9 were measured
 _SHARE = 0.25  # the part of a server's time for renewals, and the same for starts
 _ROLLING = 2  # node numbers for each process, so that all can be replaced at once

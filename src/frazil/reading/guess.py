@@ -25,11 +25,10 @@ from math import log2
 from frazil.inputs.duration import UNITS_US, ago
 from frazil.layout.values import Values
 from frazil.reading.spelling import Reading, read_as, readings
-from frazil.schemes.scheme import PRESETS, Scheme
+from frazil.schemes.presets import PRESETS
+from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
 from frazil.system.clock import moment_text, to_us
-
-__all__ = ["LIKELY_BITS", "Fit", "contradiction", "fit_of", "fits_of", "presets", "rivals_of"]
 
 LIKELY_BITS = 12.0
 """A score that one random text in 4,096 reaches."""

@@ -24,8 +24,6 @@ from frazil.inputs.duration import duration_text
 from frazil.reading.capacity import Plan, plan_of
 from frazil.system.clock import moment_text, wall_us
 
-__all__ = ["NODES_MOST", "RATE_LEAST_HZ", "RATE_MOST_HZ", "YEAR_MOST", "Need", "proposals"]
-
 NODES_MOST = 1 << 48
 RATE_LEAST_HZ = 1e-9
 RATE_MOST_HZ = 1e12

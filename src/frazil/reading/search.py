@@ -22,8 +22,6 @@ from frazil.reading.guess import LIKELY_BITS, Fit, fits_of, presets
 from frazil.reading.spelling import words
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["Match", "Search"]
-
 _WORD_CHARACTERS_MIN = 8  # chibrary's; an ID with time has more
 _SHOWN_CHARACTERS = 60
 

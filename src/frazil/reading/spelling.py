@@ -17,8 +17,6 @@ from frazil.schemes.alphabet import digit_values, encodings_of
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["Reading", "read_as", "readings", "words"]
-
 _WORD = re.compile(
     r"(?:[A-Za-z]\w*_)?\b[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b"
     r"|(?:(?<![\w])-)?\w+[*~$=]?",

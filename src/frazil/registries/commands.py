@@ -1,7 +1,8 @@
 """Commands that messages tell a person to run, with the URL, namespace and scheme in use."""
 
 from frazil.layout.layout import Layout
-from frazil.schemes.scheme import PRESETS, Scheme
+from frazil.schemes.presets import PRESETS
+from frazil.schemes.scheme import Scheme
 from frazil.system.clock import moment_text
 
 _DEFAULT_SCHEME = "icicle"

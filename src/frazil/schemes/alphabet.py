@@ -11,19 +11,6 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-__all__ = [
-    "CHECKS",
-    "CHECK_VALUES",
-    "DIGITS",
-    "ENCODINGS",
-    "UUID_BITS",
-    "digit_values",
-    "encodings_of",
-    "number_of",
-    "text_of",
-    "why_wrong",
-]
-
 _ALL = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 DIGITS: Mapping[str, str] = MappingProxyType(

@@ -21,30 +21,6 @@ try:
 except ImportError as error:
     raise missing_extra("arrays need numpy", "numpy", error) from error
 
-__all__ = [
-    "WIDE",
-    "all_constant",
-    "as_array",
-    "checked",
-    "codes",
-    "cut",
-    "empty",
-    "filled",
-    "from_ints",
-    "ints",
-    "listed",
-    "moved",
-    "permute",
-    "read",
-    "signed",
-    "tally",
-    "text_column",
-    "text_row",
-    "to_wide",
-    "word",
-    "write",
-]
-
 WIDE = np.dtype([("hi", "<u8"), ("lo", "<u8")])
 _NONE = 255  # the value of a character that is not a digit
 _LOW = (1 << 64) - 1

@@ -28,8 +28,6 @@ try:
 except ImportError as error:
     raise missing_extra("keyed text needs libffx", "cipher", error) from error
 
-__all__ = ["NumberCipher"]
-
 _ROUNDS = 10
 _CHUNK = 1 << 15  # rows whose blocks fit a cache
 

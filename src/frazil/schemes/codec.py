@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Codec", "check_text", "each"]
-
 _BITS_MAX = 128
 _PREFIX = re.compile(r"(?=.{2,32}\Z)[A-Za-z][A-Za-z0-9]*_(?:[A-Za-z0-9]+_)*", re.ASCII)
 _UUID_HYPHENS = (8, 13, 18, 23)

@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 
     from frazil.schemes.codec import Codec
 
-__all__ = [
-    "array_dtype",
-    "id_column",
-    "id_column_and_gaps",
-    "moments",
-    "texts_of",
-    "values_of",
-    "with_gaps",
-]
-
 _MOST = (1 << 63) - 1
 
 

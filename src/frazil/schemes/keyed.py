@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from frazil.schemes.cipher import NumberCipher
 
-__all__ = ["KeyedCodec"]
-
 _BITS_MIN = 20
 _NUMBERS = "123456789"
 

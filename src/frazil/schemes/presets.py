@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-__all__ = ["PRESETS", "Preset"]
-
 
 class Preset(NamedTuple):
     """A scheme as text: the layout, the encoding, the shuffle (empty for none)."""

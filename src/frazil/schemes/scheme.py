@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     from frazil.schemes.segments import Segment
 
-__all__ = ["PRESETS", "Preset", "Scheme", "epoch_us", "names", "scheme"]
-
 _MOMENT = re.compile(
     r"[0-9]{4}-?(?:[0-9]{2}-?[0-9]{2}|W[0-9]{2}-?[1-7])"
     r"(?P<time>[T ][0-9:.,]+(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"

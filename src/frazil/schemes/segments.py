@@ -11,8 +11,6 @@ from functools import reduce
 from operator import add
 from typing import NamedTuple, TypeVar
 
-__all__ = ["Segment", "assembled", "segments_of"]
-
 Column = TypeVar("Column")
 
 

@@ -33,8 +33,6 @@ from frazil.system.cached import Cached
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["METHODS", "Shuffle"]
-
 _Tables = tuple[tuple[int, ...], ...]
 
 METHODS = ("v1",)

@@ -14,8 +14,6 @@ from collections.abc import Callable
 from frazil.errors import ConfigError
 from frazil.service import logs
 
-__all__ = ["Acceptor", "listen", "prepared"]
-
 _HANDSHAKES_MOST = 1_000
 _RETRY_S = 0.1
 _RECEIVED = 65_536  # bytes of a client that the kernel keeps: the longest body

@@ -16,8 +16,6 @@ from frazil.errors import ClockError, LayoutExhausted, RegistryUnavailable
 from frazil.service.namespace import Gauge, ServedNamespace
 from frazil.system.clock import boot_ns
 
-__all__ = ["PARTS_MOST", "SHOWN", "Alarm", "History", "Watch", "alarms_of", "total"]
-
 SHOWN = ("issued", "waits", "failures")
 """The counts whose history is kept."""
 

@@ -31,8 +31,6 @@ from frazil.service.settings import Settings
 from frazil.service.state import State
 from frazil.service.worker_stats import WorkerStats
 
-__all__ = ["App"]
-
 
 class App:
     """The application for ``settings``. Raises ConfigError if they are unsafe. Opens no connection.

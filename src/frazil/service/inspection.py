@@ -23,8 +23,6 @@ from frazil.schemes.scheme import scheme as make_scheme
 from frazil.service.namespace import ServedNamespace
 from frazil.system.clock import moment_text, wall_us
 
-__all__ = ["FOUND_MOST", "TEXT_MOST", "facts_of", "findings_of", "neighbours", "stretches"]
-
 TEXT_MOST = 4_000
 """The most characters in a text to search."""
 

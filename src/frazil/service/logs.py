@@ -21,9 +21,6 @@ from frazil.errors import FrazilError
 from frazil.inputs.masking import masked
 from frazil.system.clock import boot_ns, moment_text, wall_us
 
-__all__ = ["LOGGER", "Lines", "ReadableLines", "bug", "event", "failure", "on_terminal", "rarely"]
-__all__ += ["set_up"]
-
 LOGGER = logging.getLogger("frazil.service")
 
 _REPEAT_NS = 10_000_000_000

@@ -15,8 +15,6 @@ from prometheus_client.registry import Collector
 from frazil.metrics import COUNTERS, GAUGES, families
 from frazil.service.worker_stats import WorkerReport
 
-__all__ = ["MEDIA_TYPE", "Metrics"]
-
 MEDIA_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 
 _FIELDS = {

@@ -45,13 +45,12 @@ from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
 from frazil.generator.request import Request
 from frazil.inputs.masking import masked
-from frazil.schemes.scheme import PRESETS, Scheme
+from frazil.schemes.presets import PRESETS
+from frazil.schemes.scheme import Scheme
 from frazil.service import logs
 from frazil.service.settings import Namespace
 from frazil.system.clock import boot_ns, moment_text, to_us, wall_us
 from frazil.walk.walk import Pause
-
-__all__ = ["BATCH_MOST", "Gauge", "ServedNamespace", "texts"]
 
 BATCH_MOST = 1_000_000
 """The most IDs in one request."""

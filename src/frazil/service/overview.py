@@ -21,8 +21,6 @@ from frazil.service.state import State
 from frazil.service.worker_stats import WorkerReport
 from frazil.system.clock import boot_ns, moment_text, wall_us
 
-__all__ = ["LEVELS", "overview"]
-
 LEVELS = ("red", "unknown", "amber", "green")
 """The worst first."""
 

@@ -24,9 +24,6 @@ from frazil.errors import (
 )
 from frazil.service.tokens import OverQuota, Reason, Refusal
 
-__all__ = ["TITLES", "Problem", "busy", "misuse", "no_id", "over_quota", "refused"]
-__all__ += ["unknown_namespace"]
-
 TITLES: dict[str, tuple[int, str]] = {
     "bad-request": (400, "The request is not valid"),
     "unauthorized": (401, "A valid token is required"),

@@ -24,8 +24,6 @@ from weakref import finalize
 
 from frazil.system.clock import boot_ns
 
-__all__ = ["Buckets"]
-
 _MINUTE_NS = 60 * 10**9
 _FORM = Struct("=16sdq")  # the token, its level in IDs, and when that was computed, by boot_ns
 _PLACES = 4_096

@@ -28,8 +28,6 @@ from frazil.service.toml_reader import Table, read_table
 from frazil.system.clock import to_us
 from frazil.system.host import default_url
 
-__all__ = ["WORKERS_MOST", "Namespace", "Settings", "Tls", "is_loopback", "read_settings"]
-
 WORKERS_MOST = 64
 _FOR_ONE = {"memory", "static"}
 _DURATION = "a duration with its unit, like '200ms'"

@@ -15,8 +15,6 @@ from frazil.service.tokens import Guard
 from frazil.service.worker_stats import WorkerReport, WorkerStats
 from frazil.system.clock import boot_ns
 
-__all__ = ["State"]
-
 _PUBLISH_EVERY_S = 1.0
 _RECHECK_EVERY_S = 1.0
 

@@ -25,9 +25,6 @@ from typing import Any, Literal, NamedTuple
 from frazil.service.quota import Buckets
 from frazil.system.clock import moment_text, wall_us
 
-__all__ = ["ANYWHERE", "SCOPES", "Charge", "Guard", "OverQuota", "Reason", "Refusal", "Scope"]
-__all__ += ["Token", "hash_of", "is_hash", "new_token"]
-
 Scope = Literal["issue", "inspect", "admin"]
 SCOPES: tuple[Scope, ...] = ("issue", "inspect", "admin")
 """What a token may allow. ``admin`` covers the state of the service: metrics, claims, readiness."""

@@ -12,8 +12,6 @@ from typing import Any, NoReturn, TypeVar
 
 from frazil.errors import ConfigError
 
-__all__ = ["Table", "read_table"]
-
 Kind = TypeVar("Kind")
 
 _KINDS = {str: "a string", int: "a whole number", bool: "true or false", list: "a list"}

@@ -18,8 +18,6 @@ from frazil.service.namespace import Gauge
 from frazil.service.quota import Buckets
 from frazil.system.clock import boot_ns
 
-__all__ = ["WorkerReport", "WorkerStats"]
-
 _SLOT = 1 << 20  # room for the history of some 500 namespaces
 _HEAD = 8  # bytes: checksum and length of the data
 _READS_MOST = 100

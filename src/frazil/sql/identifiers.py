@@ -4,8 +4,6 @@ import re
 
 from frazil.errors import ConfigError
 
-__all__ = ["checked_name", "quoted"]
-
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _LONGEST = 40  # with "_sequence" and the like after it, below the 63 characters of PostgreSQL
 

@@ -57,8 +57,6 @@ from frazil.errors import ConfigError
 from frazil.schemes.scheme import Scheme
 from frazil.sql.identifiers import quoted
 
-__all__ = ["LIFE", "Cut", "cut_of", "drop_ids", "ids_sql"]
-
 LIFE = (
     "(SELECT hashtextextended(concat_ws('.', extract(epoch FROM pg_postmaster_start_time()), "
     "extract(epoch FROM least(w.stats_reset, a.stats_reset)), "

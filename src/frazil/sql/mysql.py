@@ -25,8 +25,6 @@ from frazil.sql.parts import (
     window,
 )  # fmt: skip
 
-__all__ = ["drop_functions", "functions"]
-
 _LAST_US = 253_402_300_800_000_000  # the year 10000
 _TEXT = "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 _ID = "BIGINT UNSIGNED"

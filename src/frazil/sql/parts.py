@@ -17,9 +17,6 @@ from frazil.schemes.alphabet import CHECKS, DIGITS, text_of
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.segments import segments_of
 
-__all__ = ["fixed_of", "largest", "limit_of", "parts_of", "places", "refuse_unreadable"]
-__all__ += ["symbols", "value_of", "window"]
-
 _RESERVED = {"from", "id", "text", "time", "window"}
 
 

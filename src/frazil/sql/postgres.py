@@ -25,8 +25,6 @@ from frazil.schemes.segments import Segment, segments_of
 from frazil.sql.identifiers import checked_name, quoted
 from frazil.sql.parts import fixed_of, parts_of, refuse_unreadable, window
 
-__all__ = ["drop_functions", "functions"]
-
 _MOST_US = (1 << 63) - 1  # in the year 294247, which timestamptz just reaches
 _DAY_US = 86_400_000_000
 _HALVES = ("left", "right")

@@ -25,8 +25,6 @@ from frazil.sql.parts import (
     window,
 )  # fmt: skip
 
-__all__ = ["drop_view", "expressions", "view"]
-
 _LAST_US = 253_402_300_800_000_000  # the year 10000
 
 

@@ -23,8 +23,6 @@ from frazil.tables.reach import check_reach
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LEAD", "Attempt", "make_attempt"]
-
 LEAD = "1s"
 """How far IDs may run ahead: batches come in bursts, and a wait at each would add up."""
 

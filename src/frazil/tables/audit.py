@@ -19,8 +19,6 @@ from frazil.errors import ConfigError
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 
-__all__ = ["Audit", "check_audited", "counted", "joined"]
-
 _SHOWN = 10
 _INTEGER = re.compile(r"u?int(8|16|32|64)(\[pyarrow\])?|bigint", re.IGNORECASE)
 _FLOAT = re.compile("float|double", re.IGNORECASE)

@@ -14,8 +14,6 @@ from frazil.schemes.scheme import Scheme
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_generator", "check_kept", "check_new", "column_type", "new_column"]
-
 
 def column_type(scheme: Scheme, *, text: bool = False, unsigned: bool = True) -> str:
     """``"int64"``, ``"uint64"`` or ``"text"``: what a column of a scheme's IDs is made of.

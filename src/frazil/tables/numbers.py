@@ -15,8 +15,6 @@ from frazil.schemes.segments import Segment
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["fields_of", "time_us", "whole_words"]
-
 
 def time_us(scheme: Scheme) -> tuple[int, int]:
     """The length of a tick and the epoch, in µs.

@@ -23,8 +23,6 @@ from frazil.errors import ConfigError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Parts", "make_parts"]
-
 
 @dataclass(frozen=True)
 class Parts:

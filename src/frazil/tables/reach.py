@@ -14,8 +14,6 @@ import re
 from frazil.errors import ConfigError
 from frazil.generator.request import Request
 
-__all__ = ["check_reach", "is_loopback"]
-
 _LOOPBACK = re.compile(
     r"(localhost|.*\.localhost|127(\.\d+){0,3}|0(\.0){0,3}|::1?|)", re.IGNORECASE
 )

@@ -9,8 +9,6 @@ from frazil.testing.report import demand, demand_claim, demand_refused
 from frazil.testing.store import Forgets, Restarts, Rewinds
 from frazil.testing.trial import COUNTER, RUNS, Event, Trial
 
-__all__: list[str] = []
-
 
 def missing_counters_are_errors(trial: Trial) -> None:
     """I2: a missing counter is an error and not a silent zero; the error says how to begin."""

@@ -34,8 +34,6 @@ from frazil.walk.walk import Pause, Walk
 if TYPE_CHECKING:
     from frazil.system.process import PureIdentity
 
-__all__ = ["AtomicCaller", "AtomicWalk"]
-
 Answer = TypeVar("Answer")
 Method = TypeVar("Method", bound=Callable[..., Any])
 

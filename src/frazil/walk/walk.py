@@ -59,8 +59,6 @@ if TYPE_CHECKING:
 
     Words = array[int] | memoryview[int]
 
-__all__ = ["CLOSED", "COMPILED", "FORKED", "SPENT", "Caller", "Pause", "Walk"]
-
 COMPILED = not __file__.endswith(".py")
 """Whether the walk in use is the compiled one."""
 

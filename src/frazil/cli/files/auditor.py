@@ -25,8 +25,6 @@ from frazil.cli.files.tables import audited
 from frazil.errors import CodecError
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["Auditor", "Duplicate", "Invalid", "Place"]
-
 _NUMBER_BITS = 48
 _SHOWN_CHARACTERS = 60  # of a text that is not an ID
 _ROWS = 1 << 14  # of the result of a query that are read in one step

@@ -19,8 +19,6 @@ from frazil.cli.files.formats import ending_of
 from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
 
-__all__ = ["CsvHead", "read_head"]
-
 _DELIMITERS = ",\t;|"
 _SNIFFED_LINES = 50
 _ROW_BYTES = 4 << 20

@@ -18,16 +18,6 @@ from frazil.cli.files.formats import shown
 from frazil.cli.files.reading import Reading
 from frazil.errors import ConfigError
 
-__all__ = [
-    "connect",
-    "fault",
-    "fraction_read",
-    "lines_of",
-    "printable",
-    "text_problem",
-    "unreadable",
-]
-
 _THREAD_BYTES = 96 << 20  # with less for each thread, a sort beyond the memory fails
 _INTERRUPTED = "Query interrupted"  # what DuckDB says after Ctrl-C in the main thread
 _DECODE = json.JSONDecoder().decode  # json.loads without its checks

@@ -13,19 +13,6 @@ from pathlib import Path
 from frazil.errors import ConfigError
 from frazil.system.extras import missing_extra
 
-__all__ = [
-    "FORMATS",
-    "check_extra",
-    "check_keys",
-    "ending_of",
-    "files_of",
-    "format_of",
-    "hive_keys",
-    "packing_of",
-    "same_format",
-    "shown",
-]
-
 FORMATS = ("csv", "jsonl", "parquet", "arrow", "text")
 _SUFFIXES = {
     ".csv": "csv",

@@ -14,8 +14,6 @@ import pyarrow.compute as pc
 import frazil
 from frazil.schemes.arrays import ints
 
-__all__ = ["Ids", "as_arrow", "one_text"]
-
 
 def as_arrow(numbers: Any, valid: Any = None) -> Any:
     """An array of numpy, of integers, as one of Arrow. valid: an array of which are not null."""

@@ -19,8 +19,6 @@ from frazil.cli.files.formats import hive_keys
 from frazil.cli.files.streams import Source, copy_of_input
 from frazil.errors import ConfigError
 
-__all__ = ["Memory", "Place", "Reading", "column_exists", "memory_option"]
-
 _UNITS = {"MiB": 1 << 20, "GiB": 1 << 30}
 _LEAST_BYTES = 512 << 20
 _OWN_BYTES = 320 << 20

@@ -23,8 +23,6 @@ from frazil.cli.files.text_rows import copied_json, csv_header, frame, joined, r
 from frazil.cli.files.typed_files import Batches, Numbered, direct, write_typed
 from frazil.errors import ConfigError
 
-__all__ = ["stamp"]
-
 Progress = Callable[[float, int], None]
 
 

@@ -29,8 +29,6 @@ from frazil.cli._signals import on_stop
 from frazil.cli.files.formats import packing_of, shown
 from frazil.errors import ConfigError
 
-__all__ = ["Output", "Source", "copy_of_input", "open_output"]
-
 _BLOCK_BYTES = 4 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _HINTS = {

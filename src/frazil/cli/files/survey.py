@@ -14,8 +14,6 @@ from typing import Any
 from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["Fields", "Survey"]
-
 _NODES_MAX = 1 << 17
 _WORD = (1 << 64) - 1
 

@@ -24,8 +24,6 @@ from frazil.cli.files.reading import Reading
 from frazil.cli.files.value_types import infer_types, json_columns, literal, quoted
 from frazil.errors import ConfigError
 
-__all__ = ["Table", "audited", "column", "json_rows", "table_of"]
-
 _LINE_BYTES = 16 << 20
 _FIELD_BYTES = 16  # of Arrow, beside its text
 _UUID_BYTES = 16

@@ -25,8 +25,6 @@ from frazil.cli.files.tables import Table, column
 from frazil.cli.files.value_types import literal, quoted
 from frazil.errors import ConfigError
 
-__all__ = ["copied_json", "csv_header", "frame", "joined", "row_text"]
-
 _LARGE_BYTES = 1 << 30  # a row's ID is added, and 32 bits count the bytes of a batch
 
 

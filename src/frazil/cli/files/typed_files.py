@@ -15,8 +15,6 @@ from frazil.cli.files.reading import Memory, Reading
 from frazil.cli.files.streams import Output
 from frazil.errors import ConfigError
 
-__all__ = ["Batches", "Numbered", "direct", "write_typed"]
-
 _CODECS = {name: name.lower() for name in ("SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4")} | {
     "UNCOMPRESSED": "none",
     "LZ4_RAW": "lz4",

@@ -23,8 +23,6 @@ from typing import Any
 
 import duckdb
 
-__all__ = ["infer_types", "json_columns", "literal", "quoted"]
-
 _INTEGER = "'0|-?[1-9][0-9]*'"
 _NUMBER = "'-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]+)?|-?[Nn]a[Nn]|[-+]?[Ii]nf(inity)?'"
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"

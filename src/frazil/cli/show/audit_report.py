@@ -10,8 +10,6 @@ from frazil.inputs.duration import duration_text
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import moment_text
 
-__all__ = ["as_json", "as_text"]
-
 _NODES_SHOWN = 10
 
 

@@ -13,8 +13,6 @@ from frazil.cli import Failure
 from frazil.cli.show import terminal
 from frazil.registries.doctor import Finding, worst
 
-__all__ = ["Report", "round_trip", "show_reports"]
-
 _SAMPLES = 11
 _MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red")}
 

@@ -12,8 +12,6 @@ from frazil.reading.foreign.identifier import Foreign
 from frazil.reading.foreign.recognise import doubt_of
 from frazil.system.clock import moment_text
 
-__all__ = ["foreign_json", "show_foreign"]
-
 _DRAWING_COLUMNS = 100
 
 

@@ -12,8 +12,6 @@ from types import TracebackType
 
 import click
 
-__all__ = ["HelpContext"]
-
 _CLICK_LEAST = 50  # columns; click writes for a wider terminal by itself
 _TEXT_INDENT = 4
 

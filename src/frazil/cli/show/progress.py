@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-__all__ = ["Update", "progress"]
-
 
 class Update(Protocol):
     """Sets how much of the total is done, and how many rows that was."""

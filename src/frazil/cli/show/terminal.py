@@ -21,19 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
-__all__ = [
-    "Rows",
-    "console",
-    "counted",
-    "echo",
-    "echo_json",
-    "echo_words",
-    "facts",
-    "local_text",
-    "table",
-    "wrapped",
-]
-
 _FOLDED_FROM = 80  # columns
 _AS_IT_IS = (" ", "┌", "│", "└")  # the beginnings of lines that are not wrapped
 _DRAWING = re.compile(r"^ .*\n(?:[┌│└].*\n?)+", re.MULTILINE)

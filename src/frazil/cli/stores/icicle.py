@@ -30,8 +30,6 @@ from frazil.system.clock import moment_text
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["ShardState", "duplicate_shards", "initialise", "shard_states", "show_shards"]
-
 
 @dataclass(frozen=True)
 class ShardState:

@@ -20,8 +20,6 @@ from frazil.remote.icicle.server import IcicleServer, key_of
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import wall_us
 
-__all__ = ["examine_pool"]
-
 
 def examine_pool(request: Request, *, as_json: bool) -> None:
     """Show the findings of each server. Raises Failure if one of them is bad."""

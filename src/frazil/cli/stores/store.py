@@ -11,8 +11,6 @@ from frazil.generator.request import Request
 from frazil.registries.base import Registry
 from frazil.registries.memory import MemoryRegistry
 
-__all__ = ["look", "persistent", "share"]
-
 
 def persistent(request: Request) -> Registry:
     """The registry of a request; ConfigError if its claims are in the memory of one process."""

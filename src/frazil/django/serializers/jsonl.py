@@ -4,8 +4,6 @@ from django.core.serializers import jsonl
 
 from frazil.django.serializers import Texts
 
-__all__ = ["Deserializer", "Serializer"]
-
 Deserializer = jsonl.Deserializer
 
 

@@ -4,8 +4,6 @@ from django.core.serializers import pyyaml
 
 from frazil.django.serializers import Texts
 
-__all__ = ["Deserializer", "Serializer"]
-
 Deserializer = pyyaml.Deserializer
 
 

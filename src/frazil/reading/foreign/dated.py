@@ -17,8 +17,6 @@ from frazil.reading.foreign.identifier import Foreign, Pieces, cut
 from frazil.schemes.alphabet import number_of, text_of
 from frazil.schemes.codec import Codec
 
-__all__ = ["ksuid_of", "read_ksuid", "read_objectid", "read_ulid", "read_xid", "ulid_of"]
-
 _ULID: Pieces = [("time", "time", 48, True), ("randomness", "node", 80, False)]
 _ULID_CODEC = Codec("base32", 128)
 _KSUID: Pieces = [("timestamp", "time", 32, True), ("payload", "node", 128, False)]

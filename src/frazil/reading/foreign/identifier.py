@@ -11,8 +11,6 @@ from typing import TypeAlias
 
 from frazil.layout.field import Role
 
-__all__ = ["Foreign", "Part", "Pieces", "cut"]
-
 Pieces: TypeAlias = Sequence[tuple[str, Role, int, bool]]
 """A name, a role, a width in bits, and ``counted`` of each part."""
 

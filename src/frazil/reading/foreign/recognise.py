@@ -20,8 +20,6 @@ from frazil.reading.foreign import dated, typeid, uuids
 from frazil.reading.foreign.identifier import Foreign
 from frazil.system.clock import moment_text, to_us
 
-__all__ = ["doubt_of", "in_word", "recognise", "why_not"]
-
 _READERS: tuple[Callable[[str], Foreign | None], ...] = (
     uuids.read, typeid.read,
     dated.read_ulid, dated.read_ksuid, dated.read_xid, dated.read_objectid,

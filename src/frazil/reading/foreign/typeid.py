@@ -11,8 +11,6 @@ from frazil.reading.foreign import uuids
 from frazil.reading.foreign.identifier import Foreign
 from frazil.schemes.codec import Codec
 
-__all__ = ["read"]
-
 _TEXT = re.compile(r"([a-z](?:[a-z_]{0,61}[a-z])?)_([0-9a-z]{26})", re.ASCII)
 _CODEC = Codec("base32", 128)
 

@@ -13,8 +13,6 @@ import re
 from frazil.errors import CodecError
 from frazil.reading.foreign.identifier import Foreign, Pieces, cut
 
-__all__ = ["of_number", "read"]
-
 _FORM = re.compile(
     r"(?P<urn>urn:uuid:)?(?P<brace>\{)?"
     r"(?P<digits>[0-9a-f]{8}(?P<h>-?)(?:[0-9a-f]{4}(?P=h)){3}[0-9a-f]{12})"

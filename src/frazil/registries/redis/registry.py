@@ -44,8 +44,6 @@ from frazil.registries.partitioned import PartitionedRegistry, share_terms
 from frazil.schemes.scheme import Scheme
 from frazil.system.data_file import text_beside
 
-__all__ = ["RedisRegistry", "claims_script", "connect_redis"]
-
 TIMEOUT_US = 2_000_000
 _links: WeakValueDictionary[int, Link] = WeakValueDictionary()  # each keeps its access alive
 _EXACT = 1 << 53  # the largest exact Lua number

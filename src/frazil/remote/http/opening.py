@@ -6,8 +6,6 @@ from frazil.remote.http.config import configure_service
 from frazil.remote.http.generator import ServiceGenerator
 from frazil.system.imports import load
 
-__all__ = ["open_async_generator", "open_generator"]
-
 
 def open_generator(request: Request) -> Generator:
     """Open a generator. Raises ConfigError; contacts nothing."""

@@ -10,7 +10,7 @@ from frazil.redis_link.access import Access
 from frazil.redis_link.url import access_of, shown
 from frazil.remote.icicle.calls import IcicleConfig
 from frazil.remote.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
-from frazil.schemes.scheme import PRESETS
+from frazil.schemes.presets import PRESETS
 
 TIMEOUT_US = 1_000_000
 

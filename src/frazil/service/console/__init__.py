@@ -21,8 +21,6 @@ from frazil.layout.drawing import COLOURS
 from frazil.service.http import asgi
 from frazil.service.http.asgi import Receive, Scope, Send
 
-__all__ = ["FOLDER", "Page", "pages"]
-
 FOLDER = "/console/"
 """The folder of all files except the page itself."""
 

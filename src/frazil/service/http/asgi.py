@@ -13,11 +13,6 @@ from urllib.parse import parse_qsl
 from frazil.service.problems import Problem
 from frazil.service.settings import is_loopback
 
-__all__ = ["BODY_MOST", "BROWSER", "FRESH", "SAFE", "Endpoint", "Headers", "Receive"]
-__all__ += ["Reply", "Scope", "Send", "as_json", "bearer", "body_of", "header", "is_local"]
-__all__ += ["members", "parameters", "refuse_body", "refuse_disguise", "refuse_method"]
-__all__ += ["refuse_strange_host", "send_problem", "send_whole", "start"]
-
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]

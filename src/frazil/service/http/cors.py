@@ -11,8 +11,6 @@ Sources: the Fetch standard, "CORS protocol"; Fetch Metadata, "Sec-Fetch-Site".
 from frazil.service.http.asgi import BROWSER, Headers, Receive, Scope, Send, header
 from frazil.service.problems import Problem
 
-__all__ = ["Cors", "is_preflight", "preflight"]
-
 _ALLOWED: tuple[tuple[bytes, bytes], ...] = (
     (b"access-control-allow-methods", b"GET, POST"),
     (b"access-control-allow-headers", b"authorization, content-type"),

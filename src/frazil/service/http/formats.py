@@ -19,8 +19,6 @@ from frazil.service.namespace import texts
 from frazil.service.problems import Problem
 from frazil.walk.walk import COMPILED
 
-__all__ = ["JSON", "PACKED", "TEXT", "Format", "Json", "Lines", "Packed", "chosen", "fits_number"]
-
 PACKED = "application/octet-stream"
 JSON, TEXT = "application/json", "text/plain"
 _OURS = (JSON, TEXT, PACKED)

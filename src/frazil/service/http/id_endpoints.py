@@ -25,8 +25,6 @@ from frazil.service.namespace import BATCH_MOST, ServedNamespace
 from frazil.service.problems import Problem, no_id, over_quota, refused
 from frazil.service.tokens import Charge, Guard, OverQuota
 
-__all__ = ["CHUNK", "WORDS_CHUNK", "BatchEndpoint", "IdEndpoint", "SingleIdEndpoint"]
-
 _NONCE = b"frazil-nonce"  # sent back, so that a client detects the reply to another request
 _NONCE_OF = re.compile(rb"[!-~]{0,64}")
 CHUNK = 512

@@ -11,8 +11,6 @@ from frazil.service.alarms import SHOWN
 from frazil.service.inspection import TEXT_MOST
 from frazil.service.overview import LEVELS
 
-__all__ = ["FLAG", "NAMES", "SCHEMAS", "TEXT", "a_list", "an_object", "ref"]
-
 
 def an_object(**properties: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an object whose members are all required."""

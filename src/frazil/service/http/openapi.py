@@ -15,9 +15,6 @@ from frazil.schemes.alphabet import ENCODINGS
 from frazil.service.http.json_schemas import FLAG, NAMES, SCHEMAS, TEXT, an_object, ref
 from frazil.service.namespace import BATCH_MOST
 
-__all__ = ["DOCUMENT", "document"]
-
-
 _ASKING = ("issueOne", "issueMany", "window", "claims", "status")
 """Operations whose only parameter from another reply is the namespace."""
 

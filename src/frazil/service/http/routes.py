@@ -19,7 +19,8 @@ from frazil.errors import CodecError, FrazilError, LayoutError, Misuse
 from frazil.layout.layout import Layout
 from frazil.reading.capacity import Plan, plan_of
 from frazil.reading.proposals import Need, proposals
-from frazil.schemes.scheme import PRESETS, epoch_us
+from frazil.schemes.presets import PRESETS
+from frazil.schemes.scheme import epoch_us
 from frazil.service import logs
 from frazil.service.http import asgi
 from frazil.service.http.asgi import Receive, Reply, Scope, Send, as_json
@@ -33,8 +34,6 @@ from frazil.service.state import State
 from frazil.service.tokens import SCOPES, Refusal
 from frazil.service.tokens import Scope as Right
 from frazil.system.clock import moment_text
-
-__all__ = ["SLOTS_MOST", "Routes"]
 
 SLOTS_MOST = 1_000
 """The most slots that are reported; held slots come first."""

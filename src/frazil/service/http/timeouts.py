@@ -35,8 +35,6 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from frazil.service.problems import Problem, busy
 
-__all__ = ["HEAD_MOST", "http_protocol", "sweep"]
-
 HEAD_MOST = 16_384
 """The most bytes in a request line and headers."""
 

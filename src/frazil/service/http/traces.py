@@ -14,8 +14,6 @@ from typing import Any
 
 from frazil.service.http.asgi import Receive, Scope, Send
 
-__all__ = ["Traces"]
-
 
 class Traces:
     """``on``: whether a provider is configured. Checked once, at the start."""

@@ -37,8 +37,6 @@ from frazil.service.settings import Settings
 from frazil.service.state import State
 from frazil.service.worker_stats import WorkerStats
 
-__all__ = ["SHUTDOWN_MOST_S", "greeting", "serve"]
-
 SHUTDOWN_MOST_S = 32
 """The most seconds from the signal to the end of the process."""
 

@@ -28,8 +28,6 @@ from typing import Any
 from frazil.service import logs
 from frazil.system.clock import boot_ns
 
-__all__ = ["SIGNALS", "Supervisor", "hold_signals", "release_signals"]
-
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 """The signals that end the service."""
 

@@ -28,8 +28,6 @@ from frazil.service.namespace import ServedNamespace, texts
 from frazil.service.problems import TITLES, no_id, refused
 from frazil.service.tokens import Guard, OverQuota, Scope
 
-__all__ = ["IDS_MOST", "OK", "Again", "Answer", "Commands", "bulk", "error_of", "shown"]
-
 IDS_MOST = 10_000
 """The most IDs in one reply."""
 

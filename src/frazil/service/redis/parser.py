@@ -12,8 +12,6 @@ limits the rest of the data.
 Source: Redis serialization protocol specification, "Sending commands to a Redis server".
 """
 
-__all__ = ["ARGUMENTS_MOST", "BULK_MOST", "LINE_MOST", "Parser", "ProtocolError"]
-
 ARGUMENTS_MOST = 16
 BULK_MOST = 1_024
 LINE_MOST = 1_024

@@ -28,8 +28,6 @@ from frazil.service.redis.parser import Parser, ProtocolError
 from frazil.service.state import State
 from frazil.system.clock import boot_ns
 
-__all__ = ["CONNECTIONS_MOST", "RespServer"]
-
 CONNECTIONS_MOST = 1_000
 
 _INPUT = memoryview(bytearray(16_384))  # of all connections: what comes is copied at once
