@@ -9,6 +9,10 @@ guards each change. The operating system releases the lock if a worker dies, whi
 for a lock in memory. A worker that dies in the middle of a change can leave one of the two numbers
 wrong, which costs at most one minute's quota of one token.
 
+A lock for each ID would cost as much as the ID. So a process takes a thousandth of a quota at a
+time, uses it for a tenth of a second, and then returns the rest. In that time a token can get as
+many IDs more than its quota, once for each worker. A quota below a thousand is exact.
+
 The place of a bucket follows from the hash of its token, so the settings may change while the
 service runs.
 """
@@ -29,6 +33,8 @@ _FORM = Struct("=16sdq")  # the token, its level in IDs, and when that was compu
 _PLACES = 4_096
 _TRIED_MOST = 256
 _NOBODY = bytes(16)
+_SLICES = 1_000  # of a quota
+_SLICE_NS = 100_000_000
 
 
 class Buckets:
@@ -38,20 +44,31 @@ class Buckets:
         self._memory = mmap.mmap(-1, _PLACES * _FORM.size)
         self._lock = _file_in_memory()
         finalize(self, self._lock.close)
+        self._slices: dict[bytes, tuple[int, int]] = {}  # what is left of it, and until when
 
     def wait_s(self, digest: bytes, most: int, n: int) -> float:
         """Take ``n`` from a bucket of ``most`` and return 0.0, or how long it takes to refill.
 
         A negative ``n`` is given back. Returns inf if the bucket never holds that many.
         """
-        return inf if n > most else max(-self._add(digest, most, -n), 0.0) / most * 60
+        if n > most:
+            return inf
+        held, until_ns = self._slices.get(digest, (0, 0))
+        if 0 < n <= held and boot_ns() < until_ns:
+            self._slices[digest] = held - n, until_ns
+            return 0.0
+        return max(-self._add(digest, most, -n, most // _SLICES), 0.0) / most * 60
 
     def left(self, digest: bytes, most: int) -> int:
         """How many IDs a bucket of ``most`` holds now."""
-        return int(self._add(digest, most, 0))
+        return int(self._add(digest, most, 0, 0))
 
-    def _add(self, digest: bytes, most: int, n: int) -> float:
-        """Add ``n`` and return the new level. A negative level is not stored."""
+    def _add(self, digest: bytes, most: int, n: int, ahead: int) -> float:
+        """Return the slice, add ``n``, and take the next slice, of up to ``ahead``, if that works.
+
+        Returns the level after the first two. A negative one is not stored.
+        """
+        back, _ = self._slices.pop(digest, (0, 0))
         lockf(self._lock, LOCK_EX)
         try:
             now_ns = boot_ns()
@@ -59,12 +76,15 @@ class Buckets:
             owner, level, looked_ns = _FORM.unpack_from(self._memory, place)
             if owner != digest[:16]:
                 level, looked_ns = most, now_ns
-            level = min(level + most * max(now_ns - looked_ns, 0) / _MINUTE_NS, most)
+            level = min(level + back + most * max(now_ns - looked_ns, 0) / _MINUTE_NS, most)
             after: float = level + n
             kept = level if after < 0 else min(after, most)
-            _FORM.pack_into(self._memory, place, digest[:16], kept, now_ns)
+            taken = 0 if after < 0 else min(ahead, int(kept))
+            _FORM.pack_into(self._memory, place, digest[:16], kept - taken, now_ns)
         finally:
             lockf(self._lock, LOCK_UN)
+        if taken:
+            self._slices[digest] = taken, now_ns + _SLICE_NS
         return after
 
     def _place(self, digest: bytes) -> int:

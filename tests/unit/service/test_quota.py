@@ -1,5 +1,6 @@
 """Quotas: how many IDs a token may have, over HTTP and Redis."""
 
+import copy
 import hashlib
 import multiprocessing
 import time
@@ -105,6 +106,26 @@ def test_a_quota_that_changes():
     assert buckets.wait_s(digest, 5, 5) == 0
     assert buckets.wait_s(digest, 5, 5) > 0
     assert buckets.wait_s(digest, 5, 6) == float("inf")
+
+
+def test_a_process_takes_a_slice_at_a_time(now, monkeypatch):
+    """So it locks once for a thousandth of a quota, and the rest of a slice goes back."""
+    locks = []
+    monkeypatch.setattr(quota, "lockf", lambda _file, how: locks.append(how))
+    one = hashlib.sha256(b"one").digest(), 1_000_000
+    here = Buckets()
+    there = copy.copy(here)  # another process
+    there._slices = {}
+    assert [here.wait_s(*one, 1) for _ in range(10_010)] == [0.0] * 10_010
+    assert locks == [quota.LOCK_EX, quota.LOCK_UN] * 10
+    assert there.left(*one) == 1_000_000 - 10_010
+    assert here.left(*one) == 1_000_000 - 10_010
+    assert there.wait_s(*one, 980_000) == here.wait_s(*one, 8_990) == 0.0
+    assert here.wait_s(*one, 1) > 0  # a slice is there
+    now[0] += 6 * 10**9
+    assert here.wait_s(*one, 50_000) == 0.0
+    assert there.left(*one) == 50_000  # with the slice that was there, without the one here
+    assert here.left(*one) == 51_000
 
 
 def test_more_tokens_than_places():

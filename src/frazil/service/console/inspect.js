@@ -112,8 +112,10 @@ export class Inspector {
 
   head(one) {
     const width = one.spans.reduce((sum, { digits }) => sum + digits.length, 0);
-    const others = one.others.map((scheme) =>
-      button(scheme, () => this.open(one.text, scheme), { class: "link" }));
+    const others = one.others.map((scheme, i) => [
+      i === 0 ? "" : i === one.others.length - 1 ? " or " : ", ",
+      button(scheme, () => this.open(one.text, scheme), { class: "link" }),
+    ]);
     return el("header", {},
       el("div", { class: "row" }, el("h2", { class: "id", text: one.text }),
         copier(one.text, "the ID")),
@@ -125,7 +127,7 @@ export class Inspector {
       one.guessed &&
         el("p", { class: "quiet", text: `The scheme is a guess: ${one.reasons.join(", ")}.` }),
       others.length > 0 &&
-        el("p", { class: "quiet" }, "Other possible schemes: ", ...listed(others), "."));
+        el("p", { class: "quiet" }, "Other possible schemes: ", others, "."));
   }
 
   neighbours(one) {
@@ -134,13 +136,14 @@ export class Inspector {
         el("span", { class: "quiet", text: words }),
         mine ? el("code", { text })
           : button(text, () => this.open(text, this.scheme || one.scheme), { class: "link id" }));
-    const rows = one.neighbours.map(({ step, id }) => [step, row(id, beside(step))]);
-    rows.push([0, row(one.id, "this ID", true)]);
-    rows.sort(([a], [b]) => a - b);
+    const beside = ({ step, id }) => row(id, `${Math.abs(step)} ${step < 0 ? "before" : "after"}`);
+    const [before, after] = [-1, 1].map((side) =>
+      one.neighbours.filter(({ step }) => step * side > 0).map(beside));
+    const rows = [...before, row(one.id, "this ID", true), ...after];
     const node = one.node === null ? "" : ` of node ${count(one.node)}`;
     return el("section", {},
       el("h3", { text: `Neighbouring IDs${node}` }),
-      el("ol", { class: "neighbours" }, ...rows.map(([, item]) => item)));
+      el("ol", { class: "neighbours" }, rows));
   }
 }
 
@@ -234,18 +237,6 @@ function stretches(one) {
     one.unsorted &&
       el("p", { class: "quiet", text: `IDs of a period do not form one range: ${one.unsorted}.` }),
     node);
-}
-
-function beside(step) {
-  return step < 0 ? `${-step} before` : `${step} after`;
-}
-
-/** Nodes with commas, and `or` before the last one. */
-function listed(nodes) {
-  return nodes.flatMap((node, i) => {
-    if (i === 0) return [node];
-    return [i === nodes.length - 1 ? " or " : ", ", node];
-  });
 }
 
 function grow(area) {

@@ -17,17 +17,13 @@ export class Cut {
     return this.pieces.reduce((sum, piece) => sum + piece.bits, 0);
   }
 
-  get timed() {
-    return this.pieces.some(({ role }) => role === "time");
-  }
-
   has(role) {
     return this.pieces.some((piece) => piece.role === role);
   }
 
   /** The layout string. */
   toString() {
-    const end = this.timed ? [`@${this.tick}`, "since", this.epoch] : [];
+    const end = this.has("time") ? [`@${this.tick}`, "since", this.epoch] : [];
     return [...this.pieces.map((piece, i) => this.word(piece, i)), ...end].join(" ");
   }
 
@@ -86,20 +82,15 @@ export class Cut {
 
   /** Add a field with a role at its usual position; return the index. */
   add(role, kept) {
-    const bits = Math.min(8, kept ? this.mostGiven() : WIDEST - this.bits);
+    const given = Math.max(0, ...this.pieces.map((piece) => piece.bits - LEAST)); // by one field
+    const bits = Math.min(8, kept ? given : WIDEST - this.bits);
     if (bits < 1) return -1;
-    const label = role;
     const order = ["fixed", "time", "run", "node", "sequence"];
     let at = this.pieces.findIndex((piece) => order.indexOf(piece.role) > order.indexOf(role));
     if (at < 0) at = this.pieces.length;
-    const fresh = { name: role, label, role, bits: 0, low: 0, reversed: false, value: null };
+    const fresh = { name: role, label: role, role, bits: 0, low: 0, reversed: false, value: null };
     this.pieces.splice(at, 0, fresh);
     this.resize(at, bits, kept);
     return at;
-  }
-
-  /** The most bits that one field can give. */
-  mostGiven() {
-    return Math.max(0, ...this.pieces.map(({ bits }) => bits - LEAST));
   }
 }

@@ -126,7 +126,7 @@ export class Planner {
     for (const update of this.widgets) update();
     if (!typed) text.value = String(cut);
     preset.value = this.spec;
-    time.hidden = !cut.timed;
+    time.hidden = !cut.has("time");
     if (![...tick.options].some(({ value }) => value === cut.tick)) {
       tick.append(el("option", { value: cut.tick, text: cut.tick }));
     }
