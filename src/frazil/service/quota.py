@@ -9,9 +9,9 @@ guards each change. The operating system releases the lock if a worker dies, whi
 for a lock in memory. A worker that dies in the middle of a change can leave one of the two numbers
 wrong, which costs at most one minute's quota of one token.
 
-A lock for each ID would cost as much as the ID. So a process takes a thousandth of a quota at a
-time, uses it for a tenth of a second, and then returns the rest. In that time a token can get as
-many IDs more than its quota, once for each worker. A quota below a thousand is exact.
+A lock for each ID would cost as much as the ID. So a process takes a thousandth of a quota, uses it
+for a tenth of a second, and returns the rest. Meanwhile a token can get so many IDs more, once for
+each worker. A quota below a thousand is exact.
 
 The place of a bucket follows from the hash of its token, so the settings may change while the
 service runs.

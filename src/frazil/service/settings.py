@@ -282,7 +282,7 @@ def _token(table: Table, known: set[str]) -> Token:
     if not is_hash(digest):
         # The value may be the token itself, which must not appear in a log or on a terminal.
         table.refuse("hash", "...", _HASH)
-    names = f"a list of {', '.join(sorted(known))}, or '*'"
+    names = f"a list of {', '.join(sorted(known))}, or ['*']"
     places = table.texts("namespaces", names, {*known, ANYWHERE})
     scopes = table.texts("scopes", f"a list of {', '.join(SCOPES)}", SCOPES)
     expires: Any = table.take("expires", datetime, None, _EXPIRY)

@@ -15,8 +15,7 @@ from frazil.service.tokens import Guard
 from frazil.service.worker_stats import WorkerReport, WorkerStats
 from frazil.system.clock import boot_ns
 
-_PUBLISH_EVERY_S = 1.0
-_RECHECK_EVERY_S = 1.0
+_EVERY_S = 1.0  # for what is looked at again
 
 
 class State:
@@ -73,7 +72,7 @@ class State:
         """Read again the registries that did not answer so far, until cancelled."""
         while True:
             await asyncio.gather(*(served.recheck() for served in list(self.namespaces.values())))
-            await asyncio.sleep(_RECHECK_EVERY_S)
+            await asyncio.sleep(_EVERY_S)
 
     async def unready(self) -> dict[str, str]:
         """Return why namespaces may run out of IDs in a moment, in any worker."""
@@ -102,7 +101,7 @@ class State:
         while True:
             self.look()
             self._stats.write(self._report(self._watch.unready))
-            await asyncio.sleep(_PUBLISH_EVERY_S)
+            await asyncio.sleep(_EVERY_S)
 
     def look(self) -> None:
         """Look at the namespaces now: at their alarms, and at the errors of HTTP."""

@@ -109,7 +109,7 @@ def test_every_command(read):
         ("tokens = 5", "tokens", "[[tokens]]"),
         (TOKEN.replace('name = "one"', ""), "tokens[0].name", "for the logs"),
         (TOKEN.replace(HASH, "frazil_secret"), "tokens[0].hash", "64 hex digits"),
-        (TOKEN.replace('["a"]', '["b"]'), "tokens[0].namespaces", "of a, or '*'"),
+        (TOKEN.replace('["a"]', '["b"]'), "tokens[0].namespaces", "of a, or ['*']"),
         (TOKEN.replace('["a"]', "[]"), "tokens[0].namespaces", "['*']"),
         (TOKEN + "ids_per_minute = -1", "tokens[0].ids_per_minute", "whole number"),
         (TOKEN.replace('["issue"]', '["isue"]'), "tokens[0].scopes", "issue, inspect, admin"),

@@ -28,24 +28,21 @@ export const events = new EventTarget();
 
 let lost = false;
 
+let storage = null;
+try {
+  storage = sessionStorage; // may be blocked
+} catch { /* then `here` keeps it */ }
+
 /** The token: kept in this tab until it is closed; without storage, until a reload. */
 export const token = {
   here: "",
   get() {
-    try {
-      return sessionStorage.getItem(KEY) ?? this.here;
-    } catch {
-      return this.here;
-    }
+    return storage?.getItem(KEY) ?? this.here;
   },
   set(text) {
     this.here = text;
-    try {
-      if (text) sessionStorage.setItem(KEY, text);
-      else sessionStorage.removeItem(KEY);
-    } catch {
-      // `here` keeps it
-    }
+    if (text) storage?.setItem(KEY, text);
+    else storage?.removeItem(KEY);
   },
 };
 

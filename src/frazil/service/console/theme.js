@@ -4,16 +4,14 @@
   const KEY = "frazil-theme";
   const system = matchMedia("(prefers-color-scheme: dark)");
 
-  const chosen = () => {
-    try {
-      return localStorage.getItem(KEY);
-    } catch {
-      return null; // storage may be blocked
-    }
-  };
+  let storage = null;
+  try {
+    storage = localStorage; // may be blocked
+  } catch { /* then the choice lasts until a reload */ }
+  let chosen = storage?.getItem(KEY) ?? null;
 
   const apply = () => {
-    const dark = (chosen() ?? (system.matches ? "dark" : "light")) === "dark";
+    const dark = (chosen ?? (system.matches ? "dark" : "light")) === "dark";
     document.documentElement.dataset.theme = dark ? "dark" : "light";
     const button = document.getElementById("theme");
     if (!button) return;
@@ -23,13 +21,9 @@
 
   const turn = () => {
     const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-    try {
-      if ((next === "dark") === system.matches) localStorage.removeItem(KEY);
-      else localStorage.setItem(KEY, next);
-    } catch {
-      document.documentElement.dataset.theme = next;
-      return;
-    }
+    chosen = (next === "dark") === system.matches ? null : next;
+    if (chosen) storage?.setItem(KEY, chosen);
+    else storage?.removeItem(KEY);
     apply();
   };
 

@@ -56,11 +56,9 @@ export class Watch {
         this.claims.show(claims.value);
       }
       const failed = [told, claims].find((one) => one.status === "rejected")?.reason;
-      for (const id of ["overview", "workers", "replies", "tokens"]) {
-        byId(id).classList.toggle("stale", told.status === "rejected");
-      }
-      for (const id of ["fleet", "claims"]) {
-        byId(id).classList.toggle("stale", claims.status === "rejected");
+      for (const id of ["overview", "workers", "replies", "tokens", "fleet", "claims"]) {
+        const { status } = id === "fleet" || id === "claims" ? claims : told;
+        byId(id).classList.toggle("stale", status === "rejected");
       }
       // The banner of the page reports a lost connection.
       const unread = failed?.status === 503 && failed === claims.reason;

@@ -28,6 +28,10 @@ def _request(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "required": list(required), "additionalProperties": False}
 
 
+def _text(most: int, *examples: str) -> dict[str, Any]:
+    return {**TEXT, "minLength": 1, "maxLength": most, "examples": list(examples)}
+
+
 def _number(kind: str, least: float, most: float, words: str) -> dict[str, Any]:
     return {"type": kind, "minimum": least, "maximum": most, "description": words}
 
@@ -184,12 +188,7 @@ SCHEMAS: dict[str, Any] = {
     "Inspection": an_object(namespace=TEXT, **_FACTS),
     "Text": _request(
         "text",
-        text={
-            **TEXT,
-            "minLength": 1,
-            "maxLength": TEXT_MOST,
-            "examples": ["GET /orders/1375354384404488193 200"],
-        },
+        text=_text(TEXT_MOST, "GET /orders/1375354384404488193 200"),
         scheme={**TEXT, "description": "The only scheme to try."},
     ),
     "Findings": an_object(**NAMES, found=a_list(**_FOUND)),
@@ -203,12 +202,7 @@ SCHEMAS: dict[str, Any] = {
     ),
     "Question": _request(
         "layout",
-        layout={
-            **TEXT,
-            "minLength": 1,
-            "maxLength": 2000,
-            "examples": ["tsid", "time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z"],
-        },
+        layout=_text(2000, "tsid", "time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z"),
         **_typed(text_or_none="epoch", whole_or_none="bits"),
     ),
     "Plan": an_object(**_PLAN),

@@ -12,7 +12,7 @@ import pytest
 
 from frazil.registries import connect
 from frazil.schemes.scheme import scheme
-from frazil.service.process.server import _listen
+from frazil.service.acceptor import listen
 from tests.servers.redis import Server, free_port, until
 from tests.tools.proxy import Proxy
 from tests.unit.service.conftest import START
@@ -171,7 +171,7 @@ def test_an_idle_service_reads_its_registry(start):
 def test_no_reply_waits_for_an_acknowledgement():
     """Without TCP_NODELAY the second packet waits 40 ms for a delayed acknowledgement."""
     with (
-        _listen("127.0.0.1", 0, "port") as listener,
+        listen("127.0.0.1", 0, "port") as listener,
         socket.create_connection(listener.getsockname()),
     ):
         connection, _ = listener.accept()
