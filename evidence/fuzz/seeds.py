@@ -100,13 +100,11 @@ def tables() -> tuple[bytes, ...]:
 
 
 def settings() -> tuple[bytes, ...]:
-    """The configurations in the documentation, and the one in the module's docstring."""
+    """The configurations in the documentation, and the one in ``deploy``."""
     pages = [page.read_text(encoding="utf-8") for page in _PAGES]
-    module = (_ROOT / "src/frazil/service/settings.py").read_text(encoding="utf-8")
-    told = re.search(r"\n( +\[server\]\n.*?)\n\n[A-Z]", module, re.DOTALL)
     blocks = [block for page in pages for block in _BLOCK.findall(page)]
-    whole = [re.sub("(?m)^    ", "", told[1]).replace("...", "a" * 64)] if told else []
-    return tuple(text.encode() for text in [*blocks, *whole])
+    whole = (_ROOT / "deploy" / "frazil.toml").read_text(encoding="utf-8")
+    return tuple(text.replace("…", "a" * 64).encode() for text in [*blocks, whole])
 
 
 def _vector_texts() -> Iterator[str]:

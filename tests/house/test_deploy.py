@@ -14,13 +14,11 @@ import pytest
 import yaml
 
 from frazil.cli import main, serve
-from frazil.schemes.scheme import scheme
 from frazil.service import read_settings
 from frazil.service.http.openapi import DOCUMENT
 from frazil.service.metrics import Metrics
-from frazil.service.namespace import Gauge, ServedNamespace
+from frazil.service.namespace import Gauge
 from frazil.service.process.server import SHUTDOWN_MOST_S
-from frazil.service.settings import Namespace
 from frazil.service.tokens import hash_of
 from frazil.service.worker_stats import WorkerReport
 from tests.needs import needs
@@ -193,8 +191,7 @@ def test_the_manifests_differ_in_who_gives_the_number():
 def metric_names() -> set[str]:
     gauge = Gauge(1, 1, 1, 1.0, 1.0, 1.0, 1, 1.0, 1.0)
     report = WorkerReport(0, {"a": gauge}, {("id", 200): 1})
-    served = ServedNamespace(Namespace("a", scheme(), "memory:"))
-    text = Metrics({"a": served}, lambda: [report]).text(["a"]).decode()
+    text = Metrics({"a": "icicle"}, [report]).text().decode()
     return set(re.findall(r"^(frazil_\w+)\{", text, re.MULTILINE))
 
 

@@ -63,7 +63,7 @@ BROKEN = {
         lambda text, **_: [part.split("=") for part in text.split("&")],
         b"n=1%30",
     ),
-    "accept": ("frazil.service.http.formats._covers", lambda *_: True, b"text/plain;q=0.5"),
+    "accept": ("frazil.service.http.formats._range", lambda _: ("*", 1.0), b"text/plain;q=0.5"),
     "settings": (
         "frazil.service.settings._port",
         lambda table, key, default: (table.take(key, int, default), default)[1],

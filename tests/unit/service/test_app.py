@@ -154,6 +154,7 @@ def test_numbers_only_where_they_are_exact(client):
         ("text/*, application/json;q=0.5", "text/plain; charset=utf-8"),
         ("text/html, application/octet-stream;q=0.1", "application/octet-stream"),
         ("application/json;q=0, */*", "text/plain; charset=utf-8"),
+        ("text/plain;q=0.5, application/json, application/json;q=0", "application/json"),
     ],
 )
 def test_accept(client, accept, kind):

@@ -141,7 +141,8 @@ def chosen(accept: str) -> str:
 
     Raises Problem if it accepts none. Source: RFC 9110, 12.5.1.
     """
-    wanted = dict(map(_range, (accept.strip() or "*").split(",")[:32]))
+    ranges = map(_range, (accept.strip() or "*").split(",")[:32])
+    wanted = dict(sorted(ranges, key=lambda pair: pair[1]))  # of one range the greatest weight
 
     def weight(name: str) -> float:
         fitting = (name, f"{name.partition('/')[0]}/*", "*/*", "*")  # the most specific first
