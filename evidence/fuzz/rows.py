@@ -17,7 +17,9 @@ import pyarrow as pa
 
 from evidence.fuzz.accepted import accepted
 from evidence.fuzz.files import kept
-from frazil.cli.files.reading import Memory, Place, Reading
+from frazil.cli.files.id_column import Place
+from frazil.cli.files.options import Memory
+from frazil.cli.files.reading import Reading
 from frazil.cli.files.stamping import stamp
 
 __all__ = ["check_rows"]
@@ -68,7 +70,7 @@ def _stamped(path: Path, kind: str, *, last: bool, header: bool) -> tuple[str, i
     """The delimiter, the bytes before the table, what was written, and how many rows."""
     output, ids = io.BytesIO(), _Ids()
     with tempfile.TemporaryDirectory(prefix="frazil-fuzz-") as folder:
-        reading = Reading([str(path)], kind, header, None, None, Memory(1 << 30), Path(folder))
+        reading = Reading([str(path)], kind, Path(folder), Memory(1 << 30), header)
         mark, before = "", 0
         if kind == "csv":
             head = reading.head(str(path))

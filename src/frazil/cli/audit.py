@@ -17,10 +17,9 @@ import click
 
 from frazil.cli._options import json_option, scheme_options
 from frazil.cli.files.formats import FORMATS, check_extra, files_of, format_of
-from frazil.cli.files.reading import Memory, memory_option
+from frazil.cli.files.options import Memory, file_options
 from frazil.cli.show.progress import progress
 from frazil.cli.show.terminal import echo, facts
-from frazil.cli.stamp import charset_option, delimiter_option, header_option, skip_option
 from frazil.schemes.scheme import Scheme
 
 
@@ -38,13 +37,9 @@ from frazil.schemes.scheme import Scheme
     type=click.Choice(FORMATS),
     help="The format, instead of the one by the file's ending; text is one ID per line.",
 )
-@delimiter_option
-@header_option
-@skip_option
-@charset_option
+@file_options
 @scheme_options
 @click.option("--no-decode", is_flag=True, help="Compare IDs of any kind as text.")
-@memory_option
 @click.option(
     "--show",
     type=click.IntRange(min=0),
@@ -58,15 +53,13 @@ def command(
     paths: tuple[str, ...],
     column: str | None,
     given: str | None,
-    delimiter: str | None,
-    header: bool,
-    skip: int | None,
-    charset: str | None,
     scheme: Scheme,
     no_decode: bool,
     memory: Memory,
+    header: bool,
     show: int,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Find duplicates, invalid IDs and disorder in files of IDs.
 
@@ -98,9 +91,7 @@ def command(
         for path in files_of(paths):
             kind = format_of(path, given, "text")
             key = column or ("1" if kind == "csv" and not header else "id")
-            reading = Reading(
-                [path], kind, header, delimiter, charset, memory, Path(name), skip=skip
-            )
+            reading = Reading([path], kind, Path(name), memory, header, **options)
             with progress(f"reading {path}", seen=partial(fraction_read, database)):
                 auditor.read(reading, key)
         auditor.finish()

@@ -10,7 +10,6 @@ of a second for a million rows. So by default timestamps may run ahead of the cl
 by the registry's horizon if that is less.
 """
 
-import codecs
 import json
 import sys
 import tempfile
@@ -23,7 +22,7 @@ import click
 
 from frazil.cli._options import is_default, json_option, request_options
 from frazil.cli.files.formats import FORMATS, check_extra, files_of, format_of, same_format
-from frazil.cli.files.reading import Memory, memory_option
+from frazil.cli.files.options import file_options
 from frazil.cli.files.streams import open_output
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
@@ -33,54 +32,6 @@ from frazil.opening import open_request
 
 _FORMAT = click.Choice([kind for kind in FORMATS if kind != "text"])
 _LEAD_US = 1_000_000
-
-
-def _delimiter(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    text = {"tab": "\t", "\\t": "\t"}.get(value or "", value)
-    # An ID or a prefix may contain these characters, and the quote has another meaning.
-    if text is not None and (
-        len(text) != 1 or not text.isascii() or text.isalnum() or text in '_*~$="\r\n'
-    ):
-        raise click.BadParameter(
-            f"{value!r} cannot separate fields; write one ASCII character, like ';', or tab",
-            ctx,
-            param,
-        )
-    return text
-
-
-delimiter_option = click.option(
-    "--delimiter",
-    callback=_delimiter,
-    metavar="CHARACTER",
-    help="The separator of CSV fields, or tab; detected by default.",
-)
-header_option = click.option(
-    "--header/--no-header", default=True, help="Whether the first row of a CSV file is a header."
-)
-
-
-def _charset(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    try:
-        return value and codecs.lookup(value).name
-    except LookupError:
-        raise click.BadParameter(
-            f"{value!r} is unknown; write one like latin-1, cp1252 or utf-16", ctx, param
-        ) from None
-
-
-skip_option = click.option(
-    "--skip",
-    type=click.IntRange(min=0),
-    metavar="LINES",
-    help="How many lines of CSV to leave out before the header.",
-)
-charset_option = click.option(
-    "--charset",
-    callback=_charset,
-    metavar="NAME",
-    help="The character set of CSV and JSON Lines, like latin-1; UTF-8 by default.",
-)
 
 
 @click.command
@@ -100,17 +51,13 @@ charset_option = click.option(
     "--format", "given", type=_FORMAT, help="The input's format, instead of that by its ending."
 )
 @click.option("--to", type=_FORMAT, help="The output's format, instead of that by its ending.")
-@delimiter_option
-@header_option
-@skip_option
-@charset_option
+@file_options
 @click.option(
     "--types",
     "infer",
     is_flag=True,
     help="Infer the types of CSV columns from all rows; they are text otherwise.",
 )
-@memory_option
 @request_options
 @click.option(
     "--lead",
@@ -175,16 +122,11 @@ def _stamp(
     force: bool,
     column: str,
     last: bool,
-    header: bool,
-    delimiter: str | None,
-    skip: int | None,
-    charset: str | None,
-    infer: bool,
-    memory: Memory,
+    **options: Any,
 ) -> dict[str, Any]:
     """Write the output, and return how many rows it has and its first and last ID."""
-    from frazil.cli.files.id_column import Ids
-    from frazil.cli.files.reading import Place, Reading
+    from frazil.cli.files.id_column import Ids, Place
+    from frazil.cli.files.reading import Reading
     from frazil.cli.files.stamping import stamp
 
     with (
@@ -193,9 +135,7 @@ def _stamp(
         open_request(request) as generator,
         progress("stamping") as update,
     ):
-        reading = Reading(
-            files, kind, header, delimiter, charset, memory, Path(folder), infer=infer, skip=skip
-        )
+        reading = Reading(files, kind, Path(folder), **options)
         ids = Ids(generator)
         stamp(reading, Place(column, last), kind_out, file, ids, update)
     return {"rows": ids.count, "first": ids.first, "last": ids.last}

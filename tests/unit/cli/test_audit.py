@@ -378,3 +378,13 @@ def test_decimals_without_a_fraction(tmp_path):
     assert found(path, "--column", "wide", "--scheme", "globalid-128")["invalid"]["count"] == 0
     odd = found(path, "--column", "odd")
     assert (odd["invalid"]["count"], odd["duplicates"]["count"]) == (2, 1)
+
+
+def test_duplicate_is_found_across_a_file_without_ids(tmp_path):
+    """No ID is larger than those of the file before the last, which has none."""
+    paths = []
+    for name, rows in (("a", ids(9)[8:]), ("b", ["x", "y"]), ("c", ids(9)[8:])):
+        (tmp_path / name).mkdir()
+        paths.append(write(tmp_path / name, "text", rows))
+    told = found(*paths)
+    assert told["duplicates"]["count"] == 1

@@ -11,23 +11,20 @@ row number.
 """
 
 from contextlib import suppress
-from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple
 
 import duckdb
 
+from frazil.cli.files.audited import NO_NUMBER, NO_TEXT, Audited, audited
 from frazil.cli.files.database import lines_of, printable, text_problem, unreadable
 from frazil.cli.files.formats import shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.survey import Fields, Survey
-from frazil.cli.files.tables import audited
 from frazil.errors import CodecError
 from frazil.schemes.scheme import Scheme
 
 _NUMBER_BITS = 48
 _SHOWN_CHARACTERS = 60  # of a text that is not an ID
-_ROWS = 1 << 14  # of the result of a query that are read in one step
 
 
 class Place(NamedTuple):
@@ -60,24 +57,28 @@ class Auditor:
     kept_max: how many invalid rows and how many duplicates to keep.
     """
 
+    survey: Survey
+
     def __init__(
         self, scheme: Scheme | None, database: duckdb.DuckDBPyConnection, kept_max: int
     ) -> None:
         self.scheme = scheme
-        self.survey = Survey()
         self.kept_max = kept_max
-        self.names: list[str] = []
-        """The files."""
         self.first_invalid: list[Invalid] = []
         self.duplicates = 0
         """Rows with the ID of an earlier row."""
         self.first_duplicates: list[Duplicate] = []
         self._database = database
-        self._readings: list[Reading] = []
-        self._sources: list[tuple[str, str]] = []
+        self._fields = Fields(scheme)
+        self._files: list[tuple[Reading, Audited]] = []
         self._lines: dict[int, int] = {}
         if scheme is not None and not _is_plain(scheme):
             _register(database, scheme)
+
+    @property
+    def names(self) -> list[str]:
+        """The files."""
+        return [shown(reading.files[0]) for reading, _ in self._files]
 
     @property
     def clean(self) -> bool:
@@ -86,73 +87,61 @@ class Auditor:
 
     def read(self, reading: Reading, column: str) -> None:
         """Audit a file."""
+        index = len(self._files)
         try:
-            self._read(reading, column)
+            self._files.append((reading, audited(reading, column, self._database, index)))
+            made = "INSERT INTO found" if index else "CREATE TEMP TABLE found AS"
+            self._database.execute(f"{made} {self._fields.query(index, self._rows(index))}")
         except duckdb.Error as error:
             raise unreadable(reading, error) from None
 
     def finish(self) -> None:
         """Search for duplicates, and for the lines of what was found."""
         try:
+            self.survey = self._fields.survey(self._database)
+            self._add_invalid()
             # Without a scheme, keys are texts, which seldom increase.
             if self.survey.rows > 1 and not (self.survey.increasing and self.scheme):
                 self._search()
             self._find_lines()
         except duckdb.Error as error:
-            raise unreadable(self._readings[0], error) from None
+            raise unreadable(self._files[0][0], error) from None
 
     def place(self, position: int) -> Place:
         """The file and line of a position."""
         file = position >> _NUMBER_BITS
         number = self._lines.get(position, position & ((1 << _NUMBER_BITS) - 1))
-        return Place(self.names[file], self._sources[file][1] or "line", number)
+        return Place(self.names[file], self._files[file][1].unit or "line", number)
 
     def text(self, key: int | str) -> str:
         """The text of an ID."""
         return self.scheme.format(key) if isinstance(key, int) and self.scheme else str(key)
 
-    def _read(self, reading: Reading, column: str) -> None:
-        index = len(self._sources)
-        self._sources.append(audited(reading, column, self._database, index))
-        self._readings.append(reading)
-        self.names.append(shown(reading.files[0]))
-        keys = self._keys(index)
-        fields = Fields(self.scheme)
-        found = self._database.execute(fields.query(keys))
-        invalid = self.survey.invalid
-        if self.survey.add(
-            chain.from_iterable(iter(partial(found.fetchmany, _ROWS), [])), fields.names
-        ):
-            self.survey.late_at = self._one(fields.latest(keys))
-        if self.survey.invalid > invalid and len(self.first_invalid) < self.kept_max:
-            self._add_invalid(keys)
+    def _rows(self, index: int) -> str:
+        """The position, the key and the value of each row of a file."""
+        column = self._files[index][1]
+        condition = " WHERE raw IS NOT NULL" if column.unit == "line" else ""
+        return (
+            f"SELECT * FROM (SELECT {index << _NUMBER_BITS} + row_number() OVER () AS nr, "
+            f"{_key(self.scheme, column)} AS key, {column.number} AS n, {column.text} AS t, "
+            f"{column.raw} AS raw, {column.kind} AS kind {column.rows}){condition}"
+        )
 
-    def _keys(self, index: int) -> str:
-        """The position and the key of each row of a file, and its value; null if it is invalid."""
-        query, unit = self._sources[index]
-        base = index << _NUMBER_BITS
-        numbered = f"SELECT {base} + row_number() OVER () AS nr, * FROM ({query})"
-        rows = f"SELECT nr, {self._key()} AS key, n, t, raw, kind FROM ({numbered})"
-        # A line of a text without anything is no row, but it has a number.
-        return f"{rows} WHERE t IS NOT NULL" if unit == "line" else rows
+    def _all(self, query: str) -> list[Any]:
+        return self._database.execute(query).fetchall()
 
-    def _key(self) -> str:
-        return "coalesce(t, CAST(n AS VARCHAR))" if self.scheme is None else _key(self.scheme)
-
-    def _one(self, query: str) -> Any:
-        return self._database.execute(query).fetchall()[0][0]
-
-    def _add_invalid(self, keys: str) -> None:
-        rows = self._database.execute(
-            f"SELECT nr, n, t, raw, kind FROM ({keys}) WHERE key IS NULL ORDER BY nr LIMIT "
-            f"{self.kept_max - len(self.first_invalid)}"
-        ).fetchall()
-        for position, number, text, raw, kind in rows:
-            shown = printable(raw or "")
-            if len(shown) > _SHOWN_CHARACTERS:
-                shown = shown[:_SHOWN_CHARACTERS] + "..."
-            reason = self._reason(number if text is None else text, raw, kind)
-            self.first_invalid.append(Invalid(position, shown, reason))
+    def _add_invalid(self) -> None:
+        for (index,) in self._all("SELECT DISTINCT file FROM found WHERE valid < rows ORDER BY 1"):
+            found = self._all(
+                f"SELECT nr, n, t, raw, kind FROM ({self._rows(index)}) WHERE key IS NULL "
+                f"ORDER BY nr LIMIT {self.kept_max - len(self.first_invalid)}"
+            )
+            for position, number, text, raw, kind in found:
+                value = printable(raw or "")
+                if len(value) > _SHOWN_CHARACTERS:
+                    value = value[:_SHOWN_CHARACTERS] + "..."
+                reason = self._reason(number if text is None else text, raw, kind)
+                self.first_invalid.append(Invalid(position, value, reason))
 
     def _reason(self, value: int | str | None, raw: str | None, kind: str) -> str:
         """Why a value is not an ID."""
@@ -172,23 +161,21 @@ class Auditor:
 
     def _search(self) -> None:
         """Count the rows with the ID of an earlier row, and find the first of them."""
-        key = self._key()
         # Without positions DuckDB reads in any order, with all its threads.
         keys = " UNION ALL ".join(
-            f"SELECT {key} AS key FROM ({query})" for query, _ in self._sources
+            f"SELECT {_key(self.scheme, column)} AS key {column.rows}" for _, column in self._files
         )
-        distinct = f"SELECT DISTINCT key FROM ({keys}) WHERE key IS NOT NULL"
-        self.duplicates = self.survey.valid - int(self._one(f"SELECT count(*) FROM ({distinct})"))
+        ((different,),) = self._all(f"SELECT count(DISTINCT key) FROM ({keys})")
+        self.duplicates = self.survey.valid - different
         if self.duplicates and self.kept_max:
-            keys = " UNION ALL ".join(
-                f"SELECT nr, key FROM ({self._keys(i)})" for i in range(len(self._sources))
-            )
-            keys = f"SELECT nr, key FROM ({keys}) WHERE key IS NOT NULL"
-            found = self._database.execute(
-                f"SELECT key, first, nr FROM ({keys}) JOIN (SELECT key, min(nr) AS first FROM "
-                f"({keys}) GROUP BY key HAVING count(*) > 1) USING (key) WHERE nr > first "
+            files = range(len(self._files))
+            rows = " UNION ALL ".join(f"SELECT nr, key FROM ({self._rows(i)})" for i in files)
+            found = self._all(
+                f"WITH ids AS NOT MATERIALIZED (FROM ({rows}) WHERE key IS NOT NULL) SELECT key, "
+                "first, nr FROM ids JOIN (SELECT key, min(nr) AS first FROM ids GROUP BY key "
+                "HAVING count(*) > 1) USING (key) WHERE nr > first "
                 f"ORDER BY nr LIMIT {self.kept_max}"
-            ).fetchall()
+            )
             self.first_duplicates = [Duplicate(*row) for row in found]
 
     def _find_lines(self) -> None:
@@ -197,12 +184,11 @@ class Auditor:
         positions |= {each for one in self.first_duplicates for each in one[1:]}
         at = self.survey.late_at, self.survey.foreign_at
         positions |= {each for each in at if each is not None}
-        for index, reading in enumerate(self._readings):
+        for index, (reading, column) in enumerate(self._files):
             base = index << _NUMBER_BITS
             rows = {each - base for each in positions if each >> _NUMBER_BITS == index}
-            if rows and not self._sources[index][1]:
-                file = reading.files[0]
-                found = lines_of(reading, file, rows)
+            if rows and not column.unit:
+                found = lines_of(reading, reading.files[0], rows)
                 self._lines |= {base + row: line for row, line in found.items()}
 
 
@@ -212,21 +198,26 @@ def _is_plain(scheme: Scheme) -> bool:
     return decimal and scheme.bits <= 64
 
 
-def _key(scheme: Scheme) -> str:
-    """The ID in a row of ``n`` and ``t``, as SQL; null if it is none."""
+def _key(scheme: Scheme | None, column: Audited) -> str:
+    """The ID in a row, as SQL; null if it is none."""
+    number, text = column.number, column.text
+    if scheme is None:
+        return f"coalesce({text}, CAST({number} AS VARCHAR))"
     kind = "UBIGINT" if scheme.bits <= 64 else "UHUGEINT"
-    most = f"{(1 << scheme.bits) - 1}::{kind}"
-    number = f"TRY_CAST(n AS {kind})"
     if _is_plain(scheme):
-        read = f"TRY_CAST(t AS {kind})"
-        text = f"CASE WHEN CAST({read} AS VARCHAR) = t THEN {read} END"
-    elif scheme.bits <= 64:
-        text = "frazil_decode(t)"
+        read = f"TRY_CAST({text} AS {kind})"
+        decoded = f"CASE WHEN CAST({read} AS VARCHAR) = {text} THEN {read} END"
     else:
-        part = "frazil_decode(t)"
-        text = f"((CAST({part}.hi AS UHUGEINT) << 64) | CAST({part}.lo AS UHUGEINT))"
-    key = f"coalesce({number}, {text})"
-    return f"CASE WHEN {key} <= {most} THEN {key} END"
+        decoded = f"frazil_decode({text})"
+        if scheme.bits > 64:
+            hi, lo = (f"CAST({decoded}.{half} AS UHUGEINT)" for half in ("hi", "lo"))
+            decoded = f"(({hi} << 64) | {lo})"
+    parts = [f"TRY_CAST({number} AS {kind})"] if number != NO_NUMBER else []
+    parts += [decoded] if text != NO_TEXT else []
+    key = f"coalesce({', '.join(parts)})" if parts else f"NULL::{kind}"
+    if scheme.bits in (64, 128):
+        return key
+    return f"CASE WHEN {key} <= {(1 << scheme.bits) - 1}::{kind} THEN {key} END"
 
 
 def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:

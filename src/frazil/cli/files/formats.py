@@ -14,7 +14,7 @@ from frazil.errors import ConfigError
 from frazil.system.extras import missing_extra
 
 FORMATS = ("csv", "jsonl", "parquet", "arrow", "text")
-_SUFFIXES = {
+_KINDS = {
     ".csv": "csv",
     ".tsv": "csv",
     ".jsonl": "jsonl",
@@ -62,7 +62,7 @@ def format_of(
     if there is no default. option: the option that sets the format, for errors.
     """
     ending = ending_of(path)
-    kind = given or (_SUFFIXES.get(ending) if ending else default)
+    kind = given or (_KINDS.get(ending) if ending else default)
     if kind is None and not ending:
         raise ConfigError(
             f"{shown(path)} has no ending that names its format; set it, like {option} csv",
@@ -70,53 +70,47 @@ def format_of(
         )
     if kind is None or (kind in _WHOLE and packing_of(path) and not given):
         raise ConfigError(
-            f"{path}: the ending '{ending}' is unknown; known are {', '.join(_SUFFIXES)}, "
+            f"{path}: the ending '{ending}' is unknown; known are {', '.join(_KINDS)}, "
             f"each text format also with .gz or .zst; set the format with {option}",
             path=path,
         )
     return kind
 
 
+def same_format(files: list[str], given: str | None) -> str:
+    """The one format of all files. Raises ConfigError if they differ."""
+    kinds = sorted({format_of(file, given) for file in files})
+    if len(kinds) > 1:
+        raise ConfigError(
+            f"the input has files of different formats ({', '.join(kinds)}); stamp one format at "
+            "a time",
+            path=files[0],
+        )
+    return kinds[0]
+
+
 def files_of(paths: Iterable[str]) -> list[str]:
     """The files that the paths name, in order. Raises ConfigError for a path that names none."""
     found: list[str] = []
+    names: Iterable[str]
     for path in paths:
-        if path == "-" or Path(path).is_file():
-            found.append(path)
-        elif Path(path).is_dir():
-            found += _of(path, (str(each) for each in Path(path).rglob("*")), known_only=True)
-        elif glob.has_magic(path):
-            found += _of(path, glob.iglob(path, recursive=True), known_only=False)  # noqa: PTH207
+        if Path(path).is_dir():
+            inside = map(str, Path(path).rglob("*"))
+            names = (name for name in inside if ending_of(name) in _KINDS)
+        elif glob.has_magic(path) and not Path(path).is_file():
+            names = glob.iglob(path, recursive=True)  # noqa: PTH207
         else:
-            found.append(path)  # missing, or a pipe: the error, or the data, comes when it is read
+            found.append(path)  # one that is missing is an error when it is read
+            continue
+        files = sorted(name for name in names if Path(name).is_file())
+        if not files:
+            raise ConfigError(
+                f"{path} names no file; write a file, a folder of files, or a glob in quotes, like "
+                "'events/*/*.parquet'",
+                path=path,
+            )
+        found += files
     return found
-
-
-def _of(path: str, names: Iterable[str], *, known_only: bool) -> list[str]:
-    files = sorted(
-        name
-        for name in names
-        if Path(name).is_file() and (not known_only or ending_of(name) in _SUFFIXES)
-    )
-    if not files:
-        raise ConfigError(
-            f"{path} names no file; write a file, a folder of files, or a glob in quotes, like "
-            "'events/*/*.parquet'",
-            path=path,
-        )
-    return files
-
-
-def same_format(files: list[str], given: str | None, default: str | None = None) -> str:
-    """The one format of all files. Raises ConfigError if they differ."""
-    kinds = {format_of(file, given, default): file for file in files}
-    if len(kinds) > 1:
-        raise ConfigError(
-            f"the input has files of different formats ({', '.join(sorted(kinds))}); stamp one "
-            "format at a time",
-            path=files[0],
-        )
-    return next(iter(kinds))
 
 
 def hive_keys(*files: str) -> list[str]:
@@ -125,13 +119,14 @@ def hive_keys(*files: str) -> list[str]:
     return [part.partition("=")[0] for part in parts if "=" in part.strip("=")]
 
 
-def check_keys(file: str, names: Iterable[str]) -> None:
-    """Raise ConfigError if a column of a file is also a key of a folder, which would replace it."""
+def check_keys(files: Iterable[str], names: Iterable[str]) -> None:
+    """Raise ConfigError if a column is also a key of a folder, which would replace its values."""
     known = {name.lower() for name in names}
-    for key in hive_keys(file):
-        if key.lower() in known:
-            raise ConfigError(
-                f"{file} has a column {key!r}, and the folder '{key}=...' above it would replace "
-                "its values; rename the folder or the column",
-                path=file,
-            )
+    for file in files:
+        for key in hive_keys(file):
+            if key.lower() in known:
+                raise ConfigError(
+                    f"{file} has a column {key!r}, and the folder '{key}=...' above it would "
+                    "replace its values; rename the folder or the column",
+                    path=file,
+                )

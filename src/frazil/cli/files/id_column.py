@@ -5,7 +5,7 @@ types. That takes a second and 60 MB, more than an audit of a million IDs. ``as_
 ``one_text`` do not.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,13 @@ import pyarrow.compute as pc
 
 import frazil
 from frazil.schemes.arrays import ints
+
+
+class Place(NamedTuple):
+    """The new column: its name, and whether it is the last one."""
+
+    column: str
+    last: bool
 
 
 def as_arrow(numbers: Any, valid: Any = None) -> Any:

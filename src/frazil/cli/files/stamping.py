@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from frazil.cli._signals import whole
 from frazil.cli.files.database import connect, fault, fraction_read, unreadable
-from frazil.cli.files.formats import check_keys, hive_keys, shown
-from frazil.cli.files.id_column import Ids
-from frazil.cli.files.reading import Place, Reading, column_exists
+from frazil.cli.files.formats import hive_keys, shown
+from frazil.cli.files.id_column import Ids, Place
+from frazil.cli.files.reading import Reading
 from frazil.cli.files.tables import Table, json_rows, table_of
 from frazil.cli.files.text_rows import copied_json, csv_header, frame, joined, row_text
 from frazil.cli.files.typed_files import Batches, Numbered, direct, write_typed
@@ -38,25 +38,27 @@ def stamp(
         database = stack.enter_context(connect(reading.memory.database_bytes, reading.folder))
         stack.callback(database.interrupt)
         try:
-            found = _typed(reading)
+            batches = _typed(reading)
+            fraction = batches.fraction if batches else partial(fraction_read, database)
             if to in ("csv", "jsonl"):
-                fraction = found.fraction if found else partial(fraction_read, database)
-                header, texts = _as_text(reading, place, to, database, found, ids)
-                file.write(header)
-                for text in texts:
+                for text in _texts(reading, place, to, database, batches, ids):
                     with whole():
                         file.write(text)
                     on_progress(fraction(), ids.count)
                 return
-            rows = found or _by_duckdb(reading, database)
-            schema, batches = _with_ids(rows, place, ids)
+            rows = batches or _by_duckdb(reading, database)
+            schema = _with_column(rows.schema, place, ids)
 
-            def written() -> Iterator[Any]:
-                for batch in batches:
-                    yield batch
-                    on_progress(rows.fraction(), ids.count)
+            def stamped() -> Iterator[Any]:
+                column = ids.numbers if ids.numeric else ids.texts
+                at = schema.get_field_index(place.column)
+                for batch in rows.read():
+                    arrays = list(batch.columns)
+                    arrays.insert(at, column(batch.num_rows))
+                    yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                    on_progress(fraction(), ids.count)
 
-            write_typed(to, file, schema, written(), place.column, rows.compression)
+            write_typed(to, file, schema, stamped(), place.column, rows.compression)
         except (duckdb.Error, pa.ArrowException) as error:
             raise unreadable(reading, error) from None
 
@@ -73,8 +75,6 @@ def _typed(reading: Reading) -> Batches | None:
             "Arrow files in Hive partitions, or with different columns, cannot be read together; "
             "stamp them one by one"
         )
-    for file in reading.files:
-        check_keys(file, pa.parquet.read_schema(file).names)
     return None
 
 
@@ -88,70 +88,56 @@ def _by_duckdb(reading: Reading, database: duckdb.DuckDBPyConnection) -> Batches
         for batch in _read(reading, reader):
             yield pa.RecordBatch.from_arrays(batch.columns[: len(schema)], schema=schema)
 
-    return Batches(schema, read, partial(fraction_read, database))
+    return Batches(schema, read)
 
 
 def _read(reading: Reading, reader: Any) -> Iterator[Any]:
-    """The batches of DuckDB, whose errors are those of Arrow here."""
+    """The batches of DuckDB. Arrow raises its errors as OSError, like those of a full disk."""
     try:
         yield from reader
-    except (duckdb.Error, pa.ArrowException, OSError) as error:
+    except OSError as error:
         raise unreadable(reading, error) from None
 
 
-def _with_ids(rows: Batches, place: Place, ids: Ids) -> tuple[Any, Iterator[Any]]:
-    """The schema with the new column, and the batches with new IDs."""
-    if place.column in rows.schema.names:
-        raise column_exists("the input", place.column)
-    at = len(rows.schema) if place.last else 0
+def _with_column(schema: Any, place: Place, ids: Ids) -> Any:
+    """The schema with the new column."""
+    if place.column in schema.names:
+        raise _column_exists("the input", place.column)
     kind = pa.int64() if ids.numeric else pa.string()
-    schema = rows.schema.insert(at, pa.field(place.column, kind))
-
-    def batches() -> Iterator[Any]:
-        for batch in rows.read():
-            arrays = list(batch.columns)
-            column = ids.numbers if ids.numeric else ids.texts
-            arrays.insert(at, column(batch.num_rows))
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-    return schema, batches()
+    return schema.insert(len(schema) if place.last else 0, pa.field(place.column, kind))
 
 
-def _as_text(
+def _texts(
     reading: Reading,
     place: Place,
     to: str,
     database: duckdb.DuckDBPyConnection,
-    found: Batches | None,
+    batches: Batches | None,
     ids: Ids,
-) -> tuple[bytes, Iterator[memoryview]]:
-    """The header of CSV, and the bytes of the rows with new IDs."""
-    header = b""
+) -> Iterator[memoryview | bytes]:
+    """The header of CSV, and the rows with new IDs."""
+    first = shown(reading.files[0])
     if reading.kind == to == "jsonl" and not hive_keys(*reading.files):
         table = Table(json_rows(reading), [])
         query = f"SELECT {copied_json(place)} {table.query}"
     else:
-        table = table_of(reading, database) if found is None else _registered(database, found)
+        table = table_of(reading, database) if batches is None else _registered(database, batches)
         names = table.names
         if reading.kind != "csv" or reading.header:
             if place.column in names:
-                raise column_exists(shown(reading.files[0]), place.column)
+                raise _column_exists(first, place.column)
             if to == "csv":
                 named = [*names, place.column] if place.last else [place.column, *names]
-                header = csv_header(named, table.delimiter)
+                yield csv_header(named, table.delimiter)
         types = database.sql(f"{table.query} LIMIT 0").types if names else []
         query = f"SELECT {row_text(to, table, types, last=place.last)} FROM ({table.query})"
     around = frame(to, place)
     reader = database.sql(query).to_arrow_reader(reading.memory.rows_for(table.row_bytes, 1))
-
-    def texts() -> Iterator[memoryview]:
-        for batch in _read(reading, reader):
-            column = batch.column(0)
-            if column.null_count:
-                raise fault(reading) or column_exists(shown(reading.files[0]), place.column)
-            yield joined(column, ids.texts(len(column)), around, last=place.last)
-
-    return header, texts()
+    for batch in _read(reading, reader):
+        column = batch.column(0)
+        if column.null_count:
+            raise fault(reading) or _column_exists(first, place.column)
+        yield joined(column, ids.texts(len(column)), around, last=place.last)
 
 
 def _registered(database: duckdb.DuckDBPyConnection, found: Batches) -> Table:
@@ -168,3 +154,9 @@ def _registered(database: duckdb.DuckDBPyConnection, found: Batches) -> Table:
             ) from None
     database.register("input", Numbered(found))
     return Table("FROM input", found.schema.names)
+
+
+def _column_exists(name: str, column: str) -> ConfigError:
+    return ConfigError(
+        f"{name} already has a column {column!r}; name another with --column", column=column
+    )

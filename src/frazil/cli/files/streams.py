@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Self, cast
+from typing import IO, Any, cast
 
 from frazil.cli._signals import on_stop
 from frazil.cli.files.formats import packing_of, shown
@@ -137,25 +137,22 @@ def _unpacked(stored: Any) -> Any:
     return stored
 
 
-class Output:
-    """A file whose ``write`` writes everything, which an unbuffered one need not; never closed.
+class Output(io.BufferedIOBase):
+    """A file whose ``write`` writes everything, which an unbuffered one need not.
 
-    It counts the bytes: Parquet needs ``tell``, and a pipe has none. In the block, an error drops
-    what a writer still writes when it is deleted.
+    It counts the bytes: Parquet needs ``tell``, and a pipe has none. ``close`` leaves the file open
+    to its owner, and drops what a writer still writes when it is deleted after an error.
     """
-
-    closed = False
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._size = 0
-        self._abandoned = False
 
     def write(self, data: Any) -> int:
         """Write all of the data."""
         rest = memoryview(data).cast("B")
         size = len(rest)
-        while rest and not self._abandoned:
+        while rest and not self.closed:
             rest = rest[self._file.write(rest) :]
         self._size += size
         return size
@@ -167,20 +164,6 @@ class Output:
     def tell(self) -> int:
         """The bytes written."""
         return self._size
-
-    def flush(self) -> None:
-        """Do nothing: there is no buffer."""
-
-    def close(self) -> None:
-        """Leave the file open; its owner closes it."""
-
-    def __enter__(self) -> Self:
-        """Begin to write."""
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        """Drop what is written later, after an error."""
-        self._abandoned = kind is not None
 
 
 @contextmanager
@@ -199,19 +182,14 @@ def open_output(path: str, sources: list[str], *, force: bool) -> Iterator[IO[by
         return
     real = Path(os.path.realpath(path))
     _check_output(path, real, sources, force=force)
+    device = real.exists() and not real.is_file()  # a device or a pipe is not renamed
+    left = "is incomplete" if device else f"was not {'changed' if real.exists() else 'created'}"
     try:
-        if real.exists() and not real.is_file():  # a device or a pipe is not renamed
-            with (
-                on_stop(lambda: f"{path} is incomplete"),
-                real.open("wb", buffering=0) as stored,
-            ):
-                yield cast("IO[bytes]", Output(stored))
-            return
         with (
-            on_stop(lambda: f"{path} was not {'changed' if real.exists() else 'created'}"),
-            _replacing(real, path, force=force) as file,
+            on_stop(lambda: f"{path} {left}"),
+            real.open("wb", buffering=0) if device else _replacing(real, path, force=force) as file,
         ):
-            yield file
+            yield cast("IO[bytes]", Output(file)) if device else file
     except OSError as error:
         raise ConfigError(
             f"cannot write {path}: {error.strerror or error}; the output was not created",

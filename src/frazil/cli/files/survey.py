@@ -1,126 +1,115 @@
 """The fields of the IDs in a column, as SQL counts them.
 
 An ID carries its moment, so a column of IDs shows how far it is from time order. An ID is *late* if
-an earlier row has a later moment; the worst lateness is the k of k-sorted. Two IDs of one tick are
-in order, whichever comes first. An ID is *foreign* if a constant differs from the layout's: it is
-from another deployment.
+an earlier row of its file has a later moment; the worst lateness is the k of k-sorted. Two IDs of
+one tick are in order, whichever comes first. An ID is *foreign* if a constant differs from the
+layout's: it is from another deployment.
+
+What a query counts in a file is kept in the table ``found``, a row for each node.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+
+import duckdb
 
 from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
 
 _NODES_MAX = 1 << 17
 _WORD = (1 << 64) - 1
+_TOTALS = (
+    "coalesce(sum(rows), 0), coalesce(sum(valid), 0), min(first_tick), max(last_tick), "
+    "coalesce(sum(late), 0), coalesce(max(late_ticks), 0), "
+    "first(late_at ORDER BY late_ticks DESC, late_at), coalesce(sum(foreign_ids), 0), "
+    "min(foreign_at)"
+)
+# The first row of a file has none before it, and one behind an invalid row neither.
+_INCREASING = (
+    "SELECT bool_and(ordered AND coalesce(low > highest, true)) FROM (SELECT *, max(high) OVER "
+    "(ORDER BY file ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS highest FROM ("
+    "SELECT file, bool_and(ordered) AND sum(rows - linked) <= 1 AS ordered, min(low) AS low, "
+    "max(high) AS high FROM found GROUP BY file))"
+)
+_NODES = (
+    "SELECT node, sum(valid) FROM found WHERE node IS NOT NULL GROUP BY node ORDER BY node "
+    f"LIMIT {_NODES_MAX}"
+)
 
 
 @dataclass
 class Survey:
-    """The rows of all files, and the fields of their IDs; lateness is judged within a file.
+    """The rows of all files, and the fields of their IDs.
 
-    valid: rows with an ID. increasing: whether each ID is larger than the one before. late_ticks,
-    late_at: the worst lateness, and the position of that ID. uncounted: IDs of nodes beyond the
-    first 131,072. foreign: IDs by the constant that differs.
+    valid: rows with an ID. late_ticks: the worst lateness. foreign: IDs by the constant that
+    differs. nodes: IDs by node, of the first 131,072 nodes. increasing: whether each ID is larger
+    than the one before. late_at, foreign_at: the positions of the latest and the first of them.
     """
 
-    rows: int = 0
-    valid: int = 0
-    increasing: bool = True
-    last_key: Any = None
-    first_tick: int | None = None
-    last_tick: int | None = None
-    late: int = 0
-    late_ticks: int = 0
-    late_at: int | None = None
-    nodes: Counter[int] = field(default_factory=Counter)
-    uncounted: int = 0
-    foreign: Counter[str] = field(default_factory=Counter)
-    foreign_ids: int = 0
-    foreign_at: int | None = None
+    foreign: Counter[str]
+    nodes: Counter[int]
+    increasing: bool
+    rows: int
+    valid: int
+    first_tick: int | None
+    last_tick: int | None
+    late: int
+    late_ticks: int
+    late_at: int | None
+    foreign_ids: int
+    foreign_at: int | None
 
     @property
     def invalid(self) -> int:
         """Rows without an ID."""
         return self.rows - self.valid
 
-    def add(self, found: Iterable[tuple[Any, ...]], names: list[str]) -> bool:
-        """Add what ``Fields.query`` found in a file; true if it has the worst lateness so far.
-
-        names: those of the constants.
-        """
-        before, unlinked, highest = self.last_key, 0, self.last_key
-        late_ticks = self.late_ticks
-        for row in found:
-            node, rows, valid, linked, ordered, low, high, first, last, late, ticks = row[:11]
-            self.rows += rows
-            self.valid += valid
-            unlinked += rows - linked  # the first row of a file, and those after an invalid one
-            if valid:
-                self.increasing &= before is None or low > before
-                highest = _of(max, high, highest)
-            self.increasing &= ordered and unlinked <= 1
-            self.first_tick = _of(min, first, self.first_tick)
-            self.last_tick = _of(max, last, self.last_tick)
-            self.late += late
-            self.late_ticks = max(ticks or 0, self.late_ticks)
-            if node in self.nodes or (node is not None and len(self.nodes) < _NODES_MAX):
-                self.nodes[node] += valid
-            elif node is not None:
-                self.uncounted += valid
-            foreign, at, *counts = row[11:]
-            if foreign:
-                self.foreign_ids += foreign
-                self.foreign_at = _of(min, at, self.foreign_at)
-                self.foreign += Counter(dict(zip(names, counts, strict=True)))
-        self.last_key = highest
-        return self.late_ticks > late_ticks
-
-
-def _of(choose: Callable[..., int | None], *numbers: int | None) -> int | None:
-    """The least or the greatest of numbers, each of which may be absent."""
-    return choose((each for each in numbers if each is not None), default=None)
+    @property
+    def uncounted(self) -> int:
+        """IDs of nodes beyond the first 131,072."""
+        return self.valid - sum(self.nodes.values()) if self.nodes else 0
 
 
 class Fields:
-    """The queries that read the fields of IDs."""
+    """The queries that read the fields of IDs.
+
+    A row has a position ``nr`` and a ``key``, which is null if it is invalid.
+    """
 
     def __init__(self, scheme: Scheme | None) -> None:
         self._scheme = scheme
-        self._constants = [] if scheme is None else _constants(scheme)
-        self.names = [name for name, _, _ in self._constants]
+        self._foreign = {} if scheme is None else _foreign(scheme)
 
-    def query(self, keys: str) -> str:
-        """For each node: rows, keys, their order and span, the ticks, and the foreign IDs.
-
-        Its columns are those that ``Survey.add`` reads.
-        """
-        foreign = [_differs(mask, value) for _, mask, value in self._constants]
-        counts = [f"count(*) FILTER ({each})" for each in foreign]
-        any_of = " OR ".join(foreign) or "false"
+    def query(self, file: int, rows: str) -> str:
+        """What a file adds to ``found``."""
+        foreign = " OR ".join(self._foreign.values()) or "false"
+        differ = "".join(
+            f", count(*) FILTER ({each}) AS foreign_{i}"
+            for i, each in enumerate(self._foreign.values())
+        )
         return (
-            "SELECT node, count(*), count(key), count(before), "
-            "coalesce(bool_and(key > before), true), min(key), max(key), min(tick), max(tick), "
-            "count(*) FILTER (tick < latest), max(latest - tick), "
-            f"{', '.join([f'count(*) FILTER ({any_of})', f'min(nr) FILTER ({any_of})', *counts])} "
-            f"FROM ({self._rows(keys)}) GROUP BY node ORDER BY node"
+            f"SELECT {file} AS file, node, count(*) AS rows, count(key) AS valid, "
+            "count(before) AS linked, coalesce(bool_and(key > before), true) AS ordered, "
+            "min(key) AS low, max(key) AS high, min(tick) AS first_tick, max(tick) AS last_tick, "
+            "count(*) FILTER (tick < latest) AS late, max(latest - tick) AS late_ticks, "
+            "arg_max(nr, latest - tick) FILTER (tick < latest) AS late_at, "
+            f"min(nr) FILTER ({foreign}) AS foreign_at, "
+            f"count(*) FILTER ({foreign}) AS foreign_ids{differ} FROM (SELECT *, lag(key) OVER () "
+            "AS before, max(tick) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS "
+            f"latest FROM (SELECT nr, key, {self._role('time')} AS tick, {self._role('node')} AS "
+            f"node FROM ({rows}))) GROUP BY node"
         )
 
-    def latest(self, keys: str) -> str:
-        """The position of the row that is the latest."""
-        order = "ORDER BY latest - tick DESC NULLS LAST, nr LIMIT 1"
-        return f"SELECT nr FROM ({self._rows(keys)}) {order}"
-
-    def _rows(self, keys: str) -> str:
-        fields = f"SELECT nr, key, {self._role('time')} AS tick, {self._role('node')} AS node"
-        return (
-            "SELECT *, lag(key) OVER () AS before, "
-            "max(tick) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS latest "
-            f"FROM ({fields} FROM ({keys}))"
-        )
+    def survey(self, database: duckdb.DuckDBPyConnection) -> Survey:
+        """What was found in all files."""
+        sums = "".join(f", sum(foreign_{i})" for i in range(len(self._foreign)))
+        (totals,) = database.execute(f"SELECT {_TOTALS}{sums} FROM found").fetchall()
+        nodes = database.execute(_NODES).fetchall()
+        ((increasing,),) = database.execute(_INCREASING).fetchall()
+        of = len(totals) - len(self._foreign)
+        differ = dict(zip(self._foreign, totals[of:], strict=True))
+        foreign = Counter({name: count for name, count in differ.items() if count})
+        return Survey(foreign, Counter(dict(nodes)), bool(increasing), *totals[:of])
 
     def _role(self, role: Role) -> str:
         scheme = self._scheme
@@ -137,18 +126,14 @@ class Fields:
         return " + ".join(parts)
 
 
-def _constants(scheme: Scheme) -> list[tuple[str, int, int]]:
-    """The mask and the value of each constant field in an ID."""
-    found = []
+def _foreign(scheme: Scheme) -> dict[str, str]:
+    """For each constant field, the condition that an ID has another value."""
+    found = {}
     for each in scheme.layout.fields:
         if each.fixed is not None:
             mask, value = each.pack(each.limit), each.pack(each.fixed)
             if scheme.shuffle is not None:
                 mask, value = scheme.shuffle.apply(mask), scheme.shuffle.apply(value)
-            found.append((each.name, mask, value))
+            kind = "UHUGEINT" if max(mask, value) > _WORD else "UBIGINT"
+            found[each.name] = f"key & {mask}::{kind} <> {value}::{kind}"
     return found
-
-
-def _differs(mask: int, value: int) -> str:
-    kind = "UHUGEINT" if max(mask, value) > _WORD else "UBIGINT"
-    return f"key & {mask}::{kind} <> {value}::{kind}"

@@ -19,8 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.cli.files.id_column import one_text
-from frazil.cli.files.reading import Place
+from frazil.cli.files.id_column import Place, one_text
 from frazil.cli.files.tables import Table, column
 from frazil.cli.files.value_types import literal, quoted
 from frazil.errors import ConfigError
@@ -149,7 +148,7 @@ def _is_text(kind: Any) -> bool:
 def _csv_text(value: str, kind: Any) -> str:
     if _children(kind):
         return f"CAST(to_json({_json_value(value, kind)}) AS VARCHAR)"
-    return value if kind.id == "varchar" else f"CAST({value} AS VARCHAR)"
+    return value if str(kind) == "VARCHAR" else f"CAST({value} AS VARCHAR)"
 
 
 def _json_value(value: str, kind: Any, depth: int = 0) -> str:

@@ -7,34 +7,30 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet
 
-from frazil.cli.files.reading import Memory, Reading
+from frazil.cli.files.options import Memory
+from frazil.cli.files.reading import Reading
 from frazil.cli.files.streams import Output
 from frazil.errors import ConfigError
 
-_CODECS = {name: name.lower() for name in ("SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4")} | {
-    "UNCOMPRESSED": "none",
-    "LZ4_RAW": "lz4",
-}
+_CODECS = {"UNCOMPRESSED": "none", "LZ4_RAW": "lz4"}  # where pyarrow writes another name
 _GROUP_ROWS = 491_520
 _GROUP_BYTES = 64 << 20
-_SAMPLE_ROWS, _SAMPLE_LEAST = 40_000, 10_000
 
 
 @dataclass(frozen=True)
 class Batches:
     """Rows in record batches.
 
-    read: begins to read them. fraction: how much has been read, 0 to 1. compression: that of the
-    columns in Parquet. alike: whether all files have this schema.
+    read: begins to read them. fraction: how much has been read, 0 to 1, if the files tell.
+    compression: that of the columns in Parquet. alike: whether all files have this schema.
     """
 
     schema: Any
     read: Callable[[], Iterator[Any]]
-    fraction: Callable[[], float]
+    fraction: Callable[[], float] = lambda: 0.0
     compression: str | dict[str, str] = "snappy"
     alike: bool = True
 
@@ -60,7 +56,7 @@ def direct(reading: Reading) -> Batches:
     return Batches(
         first.schema_arrow if parquet else first.schema,
         read,
-        lambda: done / max(total, 1),
+        lambda: done / total if total else 0.0,
         _compression(first.metadata) if parquet else "snappy",
         all(first.schema.equals(each.schema) for _, each in files),
     )
@@ -136,7 +132,10 @@ def _compression(metadata: Any) -> str | dict[str, str]:
     if not metadata.num_row_groups:
         return "snappy"
     columns = metadata.row_group(0).to_dict()["columns"]
-    found = {each["path_in_schema"]: _CODECS[each["compression"]] for each in columns}
+    found = {
+        each["path_in_schema"]: _CODECS.get(each["compression"], each["compression"].lower())
+        for each in columns
+    }
     codecs = set(found.values())
     return codecs.pop() if len(codecs) == 1 else found
 
@@ -158,36 +157,43 @@ def write_typed(
         try:
             if kind == "arrow":
                 writer = pa.ipc.new_file(target, schema)
-                for batch in batches:
-                    writer.write_batch(batch)
             else:
-                writer = _write_parquet(target, schema, batches, column, compression)
+                writer = _parquet_writer(target, schema, column, compression)
+                batches = _groups(batches, schema)
+            for some in batches:
+                writer.write(some)
+                del some  # else a row group stays in memory until the next one is complete
             writer.close()
         except pa.ArrowNotImplementedError as error:
             raise ConfigError(f"cannot write these rows to {kind.capitalize()}: {error}") from None
 
 
-def _write_parquet(
-    target: Any,
-    schema: Any,
-    batches: Iterator[Any],
-    column: str,
-    compression: str | dict[str, str],
+def _parquet_writer(
+    target: Any, schema: Any, column: str, compression: str | dict[str, str]
 ) -> Any:
+    """A writer without a dictionary for the IDs, which never repeat.
+
+    Raises ConfigError for a column with a type that Parquet does not have.
+    """
     if isinstance(compression, dict):
         compression = compression | {column: max(compression.values())}
-    leaves = _leaves(schema)
-    writer = None
-    for group in _groups(batches, schema):
-        if writer is None:
-            plain = {column, *_unlike(group)}
-            names = [name for name in leaves if name not in plain]
-            writer = pa.parquet.ParquetWriter(
-                target, schema, compression=compression, use_dictionary=names
-            )
-        writer.write_table(group, group.num_rows)
-        del group  # else it stays in memory until the next one is complete
-    return writer or pa.parquet.ParquetWriter(target, schema, compression=compression)
+    repeating: list[str] = []  # each part of a nested column is a column of Parquet
+    for each in schema:
+        sink = pa.BufferOutputStream()
+        try:
+            with pa.parquet.ParquetWriter(sink, pa.schema([each])):
+                pass
+        except pa.ArrowException as error:
+            raise ConfigError(
+                f"cannot write the column {each.name!r} to Parquet, because it has the type "
+                f"{each.type} ({error}); cast it to another type, or write Arrow",
+                column=each.name,
+            ) from None
+        parts = pa.parquet.ParquetFile(pa.BufferReader(sink.getvalue())).schema
+        repeating += [part.path for part in parts if part.path != column]
+    return pa.parquet.ParquetWriter(
+        target, schema, compression=compression, use_dictionary=repeating
+    )
 
 
 def _groups(batches: Iterator[Any], schema: Any) -> Iterator[Any]:
@@ -202,35 +208,3 @@ def _groups(batches: Iterator[Any], schema: Any) -> Iterator[Any]:
             some, rows, size = [], 0, 0
     if rows:
         yield pa.Table.from_batches(some, schema)
-
-
-def _leaves(schema: Any) -> list[str]:
-    """The names of the columns in Parquet, where each part of a nested one is a column.
-
-    Raises ConfigError for a column with a type that Parquet does not have.
-    """
-    found: list[str] = []
-    for each in schema:
-        sink = pa.BufferOutputStream()
-        try:
-            with pa.parquet.ParquetWriter(sink, pa.schema([each])):
-                pass
-        except pa.ArrowException as error:
-            raise ConfigError(
-                f"cannot write the column {each.name!r} to Parquet, because it has the type "
-                f"{each.type} ({error}); cast it to another type, or write Arrow",
-                column=each.name,
-            ) from None
-        written = pa.parquet.ParquetFile(pa.BufferReader(sink.getvalue())).schema
-        found += [written.column(i).path for i in range(len(written.names))]
-    return found
-
-
-def _unlike(rows: Any) -> Iterator[str]:
-    """The columns of texts and numbers with few values that repeat: a dictionary is a waste."""
-    types = pa.types
-    for each, values in zip(rows.schema, rows.columns, strict=True):
-        if any(of(each.type) for of in (types.is_string, types.is_integer, types.is_floating)):
-            some = values[:_SAMPLE_ROWS]
-            if len(some) >= _SAMPLE_LEAST and pc.count_distinct(some).as_py() > len(some) / 2:
-                yield each.name

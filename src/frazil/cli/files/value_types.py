@@ -37,8 +37,6 @@ _JSON_NUMBERS = _JSON_INTEGERS | {"DOUBLE", "NUMBER"}
 # A number of this many digits may not be the one that a double holds, or a BIGINT.
 _LONG = "[0-9]{16}"
 
-Columns = dict[str, tuple[str, str]]
-
 
 def literal(text: str) -> str:
     """A text in SQL."""
@@ -92,10 +90,10 @@ def _digits(value: str) -> str:
     return f"trim({plain}, '0')"
 
 
-def json_columns(database: duckdb.DuckDBPyConnection, rows: str) -> Columns | None:
-    """For each key of the rows, a SELECT of their JSON, the SQL types to read and to keep.
+def json_columns(database: duckdb.DuckDBPyConnection, rows: str) -> dict[str, str] | None:
+    """For each key of the rows, a SELECT of their JSON, its SQL type.
 
-    They differ where JSON is kept as text. None if a row is not an object; without rows, no key.
+    None if a row is not an object; without rows, no key.
     """
     found = database.execute(
         f"SELECT structure, bool_or(long) FROM (SELECT json_structure(json) AS structure, "
@@ -111,13 +109,7 @@ def json_columns(database: duckdb.DuckDBPyConnection, rows: str) -> Columns | No
     types: dict[str, str] = {}
     if any(long for _, long in found):
         types = _exact(database, rows, list(_numbers(structure, "$")))
-    return {
-        name: (
-            _type(each, _path("$", name), types, "JSON"),
-            _type(each, _path("$", name), types, "VARCHAR"),
-        )
-        for name, each in structure.items()
-    }
+    return {name: _type(each, _path("$", name), types) for name, each in structure.items()}
 
 
 def _joined(one: Any, other: Any) -> Any:
@@ -171,19 +163,18 @@ def _exact(database: duckdb.DuckDBPyConnection, rows: str, paths: list[str]) -> 
     return types
 
 
-def _type(structure: Any, path: str, types: dict[str, str], mixed: str) -> str:
-    """The SQL type of a structure; ``mixed`` is that of what keeps its JSON."""
+def _type(structure: Any, path: str, types: dict[str, str]) -> str:
+    """The SQL type of a structure; JSON is a text that stays as it is."""
     if isinstance(structure, dict):
         if len({name.lower() for name in structure}) < len(structure) or "" in structure:
-            return mixed
+            return "JSON"
         inner = ", ".join(
-            f"{quoted(name)} {_type(each, _path(path, name), types, mixed)}"
+            f"{quoted(name)} {_type(each, _path(path, name), types)}"
             for name, each in structure.items()
         )
-        return f"STRUCT({inner})" if inner else mixed
+        return f"STRUCT({inner})" if inner else "JSON"
     if isinstance(structure, list):
-        return f"{_type(structure[0], f'{path}[*]', types, mixed)}[]" if structure else mixed
+        return f"{_type(structure[0], f'{path}[*]', types)}[]" if structure else "JSON"
     if structure in _JSON_NUMBERS:
-        usual = "BIGINT" if structure in _JSON_INTEGERS else "DOUBLE"
-        return types.get(path, usual)
-    return {"NULL": "VARCHAR", "JSON": mixed, "MIXED": mixed}.get(structure, str(structure))
+        return types.get(path, "BIGINT" if structure in _JSON_INTEGERS else "DOUBLE")
+    return {"NULL": "VARCHAR", "MIXED": "JSON"}.get(structure, str(structure))

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from frazil.cli.files.reading import Memory, Place, Reading
+from frazil.cli.files.id_column import Place
+from frazil.cli.files.options import Memory
+from frazil.cli.files.reading import Reading
 from frazil.cli.files.stamping import stamp
 
 __all__ = ["Counting", "put", "stamped"]
@@ -57,7 +59,7 @@ def stamped(
     folder = paths[0].parent / f".temporary-{next(_COUNT)}"
     folder.mkdir()
     names = [str(each) for each in paths]
-    reading = Reading(names, kind, header, delimiter, charset, MEMORY, folder, infer, skip)
+    reading = Reading(names, kind, folder, MEMORY, header, delimiter, charset, skip, infer)
     ids: Any = Counting(numeric)
     stamp(reading, Place("id", last), to, out, ids, lambda _bytes, _rows: None)
     return out.getvalue()
