@@ -29,7 +29,7 @@ from frazil.cli._signals import on_stop
 from frazil.cli.files.formats import packing_of, shown
 from frazil.errors import ConfigError
 
-_BLOCK_BYTES = 4 << 20
+_BLOCK_BYTES = 256 << 10  # a larger one is new memory each time, which costs more than its copy
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _HINTS = {
     errno.EACCES: "; get permission to read it, or name another file",

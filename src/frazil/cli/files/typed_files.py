@@ -1,4 +1,7 @@
-"""Parquet and Arrow, as pyarrow reads and writes them: with types, metadata and compression."""
+"""Parquet and Arrow, as pyarrow reads and writes them: with types, metadata and compression.
+
+``pyarrow.parquet`` is imported only for Parquet, because that takes 40 ms.
+"""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +11,6 @@ from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.ipc
-import pyarrow.parquet
 
 from frazil.cli.files.options import Memory
 from frazil.cli.files.reading import Reading
@@ -47,7 +49,7 @@ def direct(reading: Reading) -> Batches:
         nonlocal done
         for file in reading.files:
             try:
-                for batch in _ahead(_batches(_opened(reading, file), reading.memory)):
+                for batch in _ahead(_batches(reading.kind, _opened(reading, file), reading.memory)):
                     done += batch.num_rows
                     yield batch
             except (pa.ArrowException, OSError) as error:
@@ -95,8 +97,10 @@ def _opened(reading: Reading, file: str) -> Any:
         )
     try:
         if kind == "parquet":
+            from pyarrow.parquet import ParquetFile
+
             # Data that is read ahead would be kept until the end of the file.
-            return pa.parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
+            return ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
         mapped = pa.memory_map(file)
         try:
             return pa.ipc.open_file(mapped)
@@ -107,8 +111,8 @@ def _opened(reading: Reading, file: str) -> Any:
         raise ConfigError(f"{file} is not {kind.capitalize()}: {error}", path=file) from None
 
 
-def _batches(opened: Any, memory: Memory) -> Iterator[Any]:
-    if isinstance(opened, pa.parquet.ParquetFile):
+def _batches(kind: str, opened: Any, memory: Memory) -> Iterator[Any]:
+    if kind == "parquet":
         metadata = opened.metadata
         size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
         yield from opened.iter_batches(memory.rows_for(size, metadata.num_rows))
@@ -175,13 +179,15 @@ def _parquet_writer(
 
     Raises ConfigError for a column with a type that Parquet does not have.
     """
+    from pyarrow.parquet import ParquetFile, ParquetWriter
+
     if isinstance(compression, dict):
         compression = compression | {column: max(compression.values())}
     repeating: list[str] = []  # each part of a nested column is a column of Parquet
     for each in schema:
         sink = pa.BufferOutputStream()
         try:
-            with pa.parquet.ParquetWriter(sink, pa.schema([each])):
+            with ParquetWriter(sink, pa.schema([each])):
                 pass
         except pa.ArrowException as error:
             raise ConfigError(
@@ -189,11 +195,9 @@ def _parquet_writer(
                 f"{each.type} ({error}); cast it to another type, or write Arrow",
                 column=each.name,
             ) from None
-        parts = pa.parquet.ParquetFile(pa.BufferReader(sink.getvalue())).schema
+        parts = ParquetFile(pa.BufferReader(sink.getvalue())).schema
         repeating += [part.path for part in parts if part.path != column]
-    return pa.parquet.ParquetWriter(
-        target, schema, compression=compression, use_dictionary=repeating
-    )
+    return ParquetWriter(target, schema, compression=compression, use_dictionary=repeating)
 
 
 def _groups(batches: Iterator[Any], schema: Any) -> Iterator[Any]:
