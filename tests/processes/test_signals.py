@@ -12,16 +12,13 @@ import frazil
 from tests.canary import canary
 from tests.processes.harness import INTERPRETED, NARROW, WIDE, count, initialise, issued
 
-BOTH = pytest.mark.parametrize("pure", [False, True], ids=["default", "interpreted"])
 SLACK_MS = 20_000
 
 
-@BOTH
-def test_handler_asks_while_one_is_made(crew, place, pure):
+def test_handler_asks_while_one_is_made(crew, place):
     url = initialise(f"sqlite:{place}/claims.db", WIDE)
-    env = INTERPRETED if pure else {}
-    said = json.loads(crew.run("signals", env=env, url=url, scheme=WIDE, seconds=4))
-    assert said["compiled"] == (frazil.COMPILED and not pure)
+    said = json.loads(crew.run("signals", url=url, scheme=WIDE, seconds=4))
+    assert said["compiled"] == frazil.COMPILED
     assert said["handled"] > 100
     issued, repeats = count(place)
     assert issued > 100_000
@@ -40,13 +37,11 @@ def test_this_test_can_see(crew, place):
     raise AssertionError("no repeat was seen")
 
 
-@BOTH
-def test_a_handler_raises_while_one_is_made(crew, place, pure):
+def test_a_handler_raises_while_one_is_made(crew, place):
     """As Ctrl-C does, an alarm, or the time limit of a task queue."""
     url = initialise(f"sqlite:{place}/claims.db", NARROW)
-    env = INTERPRETED if pure else {}
-    said = json.loads(crew.run("alarms", env=env, url=url, scheme=NARROW, seconds=4))
-    assert said["compiled"] == (frazil.COMPILED and not pure)
+    said = json.loads(crew.run("alarms", url=url, scheme=NARROW, seconds=4))
+    assert said["compiled"] == frazil.COMPILED
     assert said["raised"] > 100
     made, repeats = count(place)
     assert made > 10_000
@@ -56,7 +51,6 @@ def test_a_handler_raises_while_one_is_made(crew, place, pure):
     assert times.max() < said["ended_ms"] + SLACK_MS
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("handler", "kind"),
     [
@@ -64,9 +58,8 @@ def test_a_handler_raises_while_one_is_made(crew, place, pure):
         *(("asks", kind) for kind in ("plain", "run", "counter")),
     ],
 )
-def test_a_handler_at_every_bytecode(crew, handler, kind, pure):
-    env = INTERPRETED if pure else {}
-    said = json.loads(crew.run("thrown", env=env, kind=kind, handler=handler))
-    assert said["compiled"] == (frazil.COMPILED and not pure)
+def test_a_handler_at_every_bytecode(crew, handler, kind):
+    said = json.loads(crew.run("thrown", kind=kind, handler=handler))
+    assert said["compiled"] == frazil.COMPILED
     assert said["bytecodes"]["restart_after_fork"] > 10
     assert said["bytecodes"]["take_ready"] > (10 if said["compiled"] else 200)

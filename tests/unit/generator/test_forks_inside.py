@@ -5,7 +5,6 @@ each later moment of the call at which Python would run a handler. Parent and ch
 what they return must have nothing in common.
 """
 
-import os
 import subprocess
 import sys
 
@@ -275,21 +274,19 @@ for way, (where, ask) in ways.items():
 """
 
 
-def run(script, *arguments, pure=""):
+def run(script, *arguments):
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + script + END, *arguments],
-        env=os.environ | {"FRAZIL_PURE": pure},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("pure", ["", "1"], ids=["default", "interpreted"])
-def test_parent_and_child_return_different_ids(tmp_path, pure):
-    run(LOCAL, f"sqlite:{tmp_path}/claims.db", pure=pure)
+def test_parent_and_child_return_different_ids(tmp_path):
+    run(LOCAL, f"sqlite:{tmp_path}/claims.db")
 
 
 @pytest.mark.parametrize("options", ["", "?prefetch=100"])
