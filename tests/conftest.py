@@ -87,7 +87,7 @@ def locks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def own_state_directory(tmp_path: Path, locks: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_state_directory(locks: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's state directory, for this one test; child processes inherit it.
 
     So are the locks by which owners of one static number on this host notice each other, what
@@ -97,8 +97,9 @@ def own_state_directory(tmp_path: Path, locks: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(shared_links, "_kept", WeakValueDictionary())
     monkeypatch.setattr(memory, "_records", {})
     monkeypatch.setattr(memory, "_had", set())
-    state = tmp_path / "state"
+    own = Path(tempfile.mkdtemp(dir=locks))
+    state = own / "state"
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
     monkeypatch.setenv("FRAZIL_URL", "sqlite:")
-    monkeypatch.setenv("FRAZIL_LOCKS", tempfile.mkdtemp(dir=locks))
+    monkeypatch.setenv("FRAZIL_LOCKS", str(own))
     return state
