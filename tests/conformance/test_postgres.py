@@ -31,7 +31,12 @@ class PostgresStore(ServerStore):
             link.execute(f"INSERT INTO frazil.frazil_namespace VALUES ({marks})", copied)
 
 
-@pytest.mark.parametrize("bin_", programs() or [None], ids=str)
+FIRST, *OTHERS = programs() or [None]
+
+
+@pytest.mark.parametrize(
+    "bin_", [FIRST, *(pytest.param(other, marks=pytest.mark.long) for other in OTHERS)], ids=str
+)
 def test_postgres(bin_):
     if bin_ is None:
         needs("initdb", "claims in PostgreSQL")

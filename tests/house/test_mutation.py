@@ -11,6 +11,8 @@ import pytest
 
 from evidence.mutation.__main__ import Subject, main
 
+pytestmark = pytest.mark.long  # the tool's own tests, which load pytest in processes of its own
+
 ROOT = Path(__file__).parents[2]
 SUITE = """
 import copied, os, time

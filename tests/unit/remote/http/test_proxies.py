@@ -83,7 +83,7 @@ def proxy(service):
 class TestHttp:
     def test_a_proxy_is_sent_the_whole_url(self, proxy, monkeypatch):
         monkeypatch.setenv("HTTP_PROXY", f"http://me:p%40ss@127.0.0.1:{proxy.port}")
-        with frazil.open("http://127.0.0.1:9/a", timeout=3) as ids:
+        with frazil.open("http://127.0.0.1:9/a", timeout=60) as ids:
             assert len(set(ids.take(5)) | {ids()}) == 6
         lines = proxy.heads[0].split("\r\n")
         assert lines[0] == "POST http://127.0.0.1:9/v1/a/ids?n=5 HTTP/1.1"
@@ -92,7 +92,7 @@ class TestHttp:
 
     def test_all_proxy_without_a_scheme(self, proxy, monkeypatch):
         monkeypatch.setenv("ALL_PROXY", f"127.0.0.1:{proxy.port}")
-        with frazil.open("http://127.0.0.1:9/a", timeout=3) as ids:
+        with frazil.open("http://127.0.0.1:9/a", timeout=60) as ids:
             assert ids()
 
     def test_no_proxy(self, service, proxy, monkeypatch):
@@ -122,7 +122,7 @@ class TestHttps:
             HttpProxy(int(service.url.rpartition(":")[2])) as proxy,
         ):
             monkeypatch.setenv("HTTPS_PROXY", f"http://me:word@127.0.0.1:{proxy.port}")
-            with frazil.open("https://localhost:9/a", timeout=3) as ids:
+            with frazil.open("https://localhost:9/a", timeout=60) as ids:
                 assert len(set(ids.take(5)) | {ids()}) == 6
         lines = proxy.heads[0].split("\r\n")
         assert lines[0].startswith("CONNECT localhost:9 ")
