@@ -10,13 +10,13 @@ Only the waiting differs. A call whose ID is ready returns it and does not yield
 """
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
-from frazil.generator.request import Duration, Request, make_request
+from frazil.generator.request import Duration, OpenOptions, Request, make_request
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count, refuse_unknown
 from frazil.inputs.url import UrlInput
@@ -103,7 +103,7 @@ class AwaitedGenerator(AsyncGenerator):
 
 
 def open(  # noqa: A001 - as in frazil.open
-    url: UrlInput | None = None, scheme: str | Scheme = "icicle", **options: Any
+    url: UrlInput | None = None, scheme: str | Scheme = "icicle", **options: Unpack[OpenOptions]
 ) -> AsyncGenerator:
     """A generator whose calls are awaited. The arguments are those of ``frazil.open``.
 

@@ -19,9 +19,10 @@ of the scheme fit, because uint64 becomes float64 beside int64.
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 from uuid import uuid4
 
+from frazil.generator.request import TaskOptions
 from frazil.inputs.url import UrlInput
 from frazil.pandas import unpack
 from frazil.schemes.scheme import Scheme
@@ -48,7 +49,7 @@ def stamp(
     path: str | None = None,
     once: bool = False,
     text: bool = False,
-    **options: Any,
+    **options: Unpack[TaskOptions],
 ) -> "dd.DataFrame":
     """The frame with a new first column that has one new ID for each row, made now and kept.
 

@@ -19,8 +19,9 @@ Each attempt of a task has a claim of its own (``frazil.tables.attempt``).
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from frazil.generator.request import TaskOptions
 from frazil.inputs.url import UrlInput
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
@@ -68,7 +69,7 @@ def stamp(
     path: str | None = None,
     once: bool = False,
     text: bool = False,
-    **options: Any,
+    **options: Unpack[TaskOptions],
 ) -> "ray.data.Dataset":
     """The dataset with a new first column that has one new ID for each row, made now and kept.
 

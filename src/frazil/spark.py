@@ -22,9 +22,10 @@ scheme that does not fit a BIGINT needs ``text=True``.
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from frazil.errors import ConfigError
+from frazil.generator.request import TaskOptions
 from frazil.inputs.url import UrlInput
 from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
@@ -53,7 +54,7 @@ def stamp(
     path: str | None = None,
     once: bool = False,
     text: bool = False,
-    **options: Any,
+    **options: Unpack[TaskOptions],
 ) -> "DataFrame":
     """The frame with a new first column that has one new ID for each row, made now and kept.
 

@@ -43,7 +43,7 @@ except errors.TryLater as trouble:
 
 async def wait_for_some() -> list[int]:
     """The asyncio skin."""
-    async with aio.open() as later:
+    async with aio.open(namespace="orders", keep="5min", block=None) as later:
         assert_type(await later(), int)
         return await later.take(2)
 

@@ -7,7 +7,7 @@ a request of them here. Nothing is contacted.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from frazil.errors import ConfigError, LayoutExhausted
 from frazil.inputs.arguments import check_fields, expect
@@ -19,6 +19,26 @@ from frazil.schemes.scheme import Scheme, scheme
 from frazil.system import clock
 
 Duration: TypeAlias = str | float | timedelta
+
+
+class TaskOptions(TypedDict, total=False):
+    """The keyword arguments of ``frazil.open`` that a task of many has too."""
+
+    namespace: str
+    fields: Mapping[str, int] | None
+    lead: Duration
+    timeout: Duration
+    token: str | None
+
+
+class OpenOptions(TaskOptions, total=False):
+    """The keyword arguments of ``frazil.open``."""
+
+    sequence_start: int | str
+    block: int | None
+    keep: Duration
+    registry: Registry | None
+
 
 KEEP_US = 60_000_000
 """How long a generator keeps its claim after its last ID, by default."""

@@ -8,7 +8,7 @@ from frazil.errors import ConfigError
 _MOST_AT_ONCE = 1 << 40
 
 
-def refuse_unknown(name: str, call: Callable[..., object], given: dict[str, Any]) -> None:
+def refuse_unknown(name: str, call: Callable[..., object], given: Any) -> None:
     """Raise ConfigError for an unknown keyword argument. name: the call, as users know it.
 
     Then ``given`` is emptied, because ``kye=`` may have a secret, and tools record variables.
