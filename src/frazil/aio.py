@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.local import registry_of
 from frazil.generator.request import Duration, OpenOptions, Request, make_request
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count, refuse_unknown
@@ -119,4 +118,4 @@ def open(  # noqa: A001 - as in frazil.open
 
 
 def _reopen(request: Request) -> AwaitedGenerator:
-    return AwaitedGenerator(KeptWalk(request, registry_of(request)))
+    return AwaitedGenerator(KeptWalk(request))

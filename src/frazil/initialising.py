@@ -20,7 +20,6 @@ from typing import Never
 from frazil.claims.claim import LastSeen
 from frazil.claims.record import layout_mismatch
 from frazil.errors import ConfigError
-from frazil.generator.local import registry_of
 from frazil.generator.mint import answer_by, mint
 from frazil.generator.request import Duration, Request, make_request, refuse_full
 from frazil.generator.verb_requests import ask_of
@@ -88,7 +87,7 @@ def initialise(
     ``HowToBegin``), LayoutExhausted, and the errors of the registry.
     """
     refuse_full(request.scheme)
-    registry = registry_of(request)
+    registry = request.connect()
     if how.if_missing:
         return _ensure(registry, request, waiting)
     if registry.terms.timed:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Never
 
 from frazil.generator.generator import Generator
-from frazil.generator.local import LocalGenerator, registry_of
+from frazil.generator.local import LocalGenerator
 from frazil.generator.mint import mint
 from frazil.generator.request import Duration, Request, make_request
 from frazil.inputs.arguments import refuse_unknown
@@ -25,7 +25,7 @@ __all__ = ["mint_ids", "mint_request", "open_ids", "open_request"]
 def open_request(request: Request) -> Generator:
     """The generator of a request. Contacts nothing until the first ID is requested."""
     if request.url.maker == "registry":
-        return LocalGenerator(request, registry_of(request))
+        return LocalGenerator(request)
     generator: Generator = request.url.opened_by.load().open_generator(request)
     return generator
 
@@ -46,7 +46,7 @@ def _minted(n: int, request: Request) -> list[int]:
     that this is still the same process.
     """
     if request.url.maker == "registry":
-        return mint(n, request, registry_of(request))
+        return mint(n, request, request.connect())
     with open_request(request) as ids:
         return ids.take(n)
 

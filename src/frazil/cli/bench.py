@@ -28,7 +28,6 @@ from frazil.claims.claim import LastSeen
 from frazil.cli._options import is_default, json_option, request_options
 from frazil.cli.show import terminal
 from frazil.errors import ConfigError, InternalError
-from frazil.generator.local import registry_of
 from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.duration import duration_text
@@ -163,7 +162,7 @@ def _in_own_namespace(request: Request) -> Request:
     """The request, with a namespace whose IDs are not kept, so it is always set up as new."""
     own = replace(request, namespace=f"bench-{request.scheme.fingerprint[:8]}")
     with suppress(ConfigError):  # it exists
-        registry_of(own).initialise(ask_of(LastSeen()), 0)
+        own.connect().initialise(ask_of(LastSeen()), 0)
     return own
 
 
@@ -179,7 +178,7 @@ def check_unique(ids: list[int]) -> None:
 
 def _measure(bench: _Bench, request: Request) -> Iterator[Line]:
     """The lines, each after its floor."""
-    terms = registry_of(request).terms
+    terms = request.connect().terms
     lead_us = terms.horizon_ticks * terms.tick_us if terms.timed else 0
     calls, take, array = _sizes(request.scheme, terms.horizon_ticks)
     limit = request.scheme.layout.ids_per_second

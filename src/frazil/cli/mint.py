@@ -18,7 +18,6 @@ from frazil.cli._options import json_option, request_options, typed_command
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import TryLater
-from frazil.generator.local import registry_of
 from frazil.generator.request import Request
 from frazil.inputs.duration import wait_text
 from frazil.opening import mint_request, open_request
@@ -112,7 +111,7 @@ def _chunks(count: int, request: Request) -> Iterator[list[int]]:
 
 def _announce_wait(request: Request) -> None:
     """Print why the first ID of a namespace takes longer."""
-    registry = registry_of(request)
+    registry = request.connect()
     if not (isinstance(registry, RecordRegistry) and registry.terms.timed):
         return
     try:

@@ -147,9 +147,8 @@ def _default_lead_us(request: Request) -> int:
         return 0  # the service has its own lead
     if request.url.maker == "icicle":
         return _LEAD_US
-    from frazil.generator.local import registry_of  # the audit, which has these options, needs none
 
-    terms = registry_of(request).terms
+    terms = request.connect().terms
     return min(_LEAD_US, terms.horizon_ticks * terms.tick_us) if terms.timed else 0
 
 

@@ -21,7 +21,6 @@ from frazil.django.declared import DEFAULT, Declaration, declarations
 from frazil.django.fields import FrazilAutoField, IdColumn
 from frazil.errors import ConfigError, FrazilError
 from frazil.generator.generator import AsyncGenerator, Generator
-from frazil.generator.local import registry_of
 from frazil.generator.request import Request
 from frazil.tables.reach import is_loopback
 
@@ -109,7 +108,7 @@ def check_namespaces(databases: object = None, **_: object) -> list[CheckMessage
         return messages
     for request, names in to_set_up().items():
         try:
-            missing = registry_of(request).look() is None
+            missing = request.connect().look() is None
         except FrazilError as error:
             problem = f"namespace {request.namespace!r} of {request.url} cannot be read: {error}"
             messages.append(Hint(problem, id="frazil.W006"))

@@ -32,7 +32,7 @@ from django.core.signals import setting_changed
 
 from frazil.errors import ConfigError
 from frazil.generator.generator import Generator
-from frazil.generator.request import Request, make_request
+from frazil.generator.request import OpenOptions, Request, make_request
 from frazil.opening import open_request
 from frazil.schemes.scheme import Scheme, scheme
 
@@ -40,7 +40,7 @@ DEFAULT = "default"
 """The name of what models without a name of their own use."""
 
 _LOOKS = ("scheme", "fields", "epoch", "encoding", "shuffle", "prefix", "check", "key")
-_MAKING = ("namespace", "url", "lead", "keep", "timeout", "sequence_start", "block", "token")
+_MAKING = ("url", *(n for n in OpenOptions.__annotations__ if n not in ("fields", "registry")))
 _OLD_KEYS_END = 10**12  # an ID of such a number would be of the first hours of its epoch
 _generators: dict[Request, Generator] = {}
 

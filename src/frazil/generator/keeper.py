@@ -241,7 +241,6 @@ class KeeperPolicy(ABC):
 
     def _note_wait(self, request: VerbRequest, reply: Wait) -> Steps[None]:
         """Nothing can be granted now: find out why, and pause."""
-        self.wait_cause = self.wait_cause or ""
         self._granted_ns = self.identity.now_ns() + reply.wait_us * 1000
         self.wait_cause = (yield from self._loss()) if reply.guarded else "full"
         if self.wait_cause:  # pragma: no branch - after a throw, Python does not trace it

@@ -34,7 +34,6 @@ from frazil.generator.keeper_thread import Keeper
 from frazil.generator.request import Duration, Request, patience_us, refuse_full
 from frazil.generator.status import MARGIN_MOST_S, Status, freed, open_generators
 from frazil.inputs.duration import span_text
-from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 from frazil.system.clock import boot_ns
@@ -86,13 +85,13 @@ else:
 
 
 class KeptWalk(_Base):
-    """A walk through the claims that its keeper gets from ``registry``. Threads may share it."""
+    """A walk through the claims that its keeper gets from the registry. Threads may share it."""
 
-    def __init__(self, request: Request, registry: Registry) -> None:
+    def __init__(self, request: Request) -> None:
         require_gil()
         refuse_full(request.scheme)
         self.request = request
-        self.registry = registry
+        self.registry = request.connect()
         seed = int.from_bytes(os.urandom(6), "big") if request.scattered else None
         super().__init__(ProcessIdentity(), *walk_arguments(request.scheme, request.lead_us, seed))
         usual = _BLOCKS.get(request.scheme.layout.axis, 0)

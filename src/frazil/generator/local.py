@@ -11,16 +11,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
-from frazil.errors import ConfigError
 from frazil.generator.generator import Endless, Generator
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.request import Duration, Request
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count
-from frazil.inputs.duration import duration_text
-from frazil.registries import connect
-from frazil.registries.base import Registry, terms_of
-from frazil.schemes.scheme import Scheme
 from frazil.system.imports import load
 from frazil.walk.walk import COMPILED, Caller
 
@@ -40,8 +35,8 @@ class LocalGenerator(_Base, Endless, Generator):
 
     _walk: KeptWalk
 
-    def __init__(self, config: Request, registry: Registry) -> None:
-        super().__init__(KeptWalk(config, registry))
+    def __init__(self, config: Request) -> None:
+        super().__init__(KeptWalk(config))
         self.config = config
         self.scheme = config.scheme
 
@@ -104,7 +99,7 @@ class LocalGenerator(_Base, Endless, Generator):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self.config,)
+        return LocalGenerator, (self.config,)
 
     def __repr__(self) -> str:
         config = self.config
@@ -117,50 +112,3 @@ class LocalGenerator(_Base, Endless, Generator):
 @cache  # an import costs more than a short array
 def _arrays() -> Any:
     return load("frazil.schemes.arrays")
-
-
-def _reopen(config: Request) -> LocalGenerator:
-    return LocalGenerator(config, registry_of(config))
-
-
-def registry_of(request: Request) -> Registry:
-    """The registry of a request. Contacts nothing.
-
-    Raises ConfigError for a lead or a block that it never grants.
-    """
-    registry = request.registry or connect(request.url, request.namespace, request.scheme)
-    terms, block, lead_us = registry.terms, request.block, request.lead_us
-    horizon_us = terms.horizon_ticks * terms.tick_us
-    if request.registry is not None:
-        _check_scheme(registry, request.scheme)
-    if terms.timed and block is not None:
-        raise ConfigError(
-            f"block= is for counters and runs, and {terms.layout!r} has a time; leave it out",
-            value=block,
-        )
-    if terms.timed and lead_us > horizon_us:
-        raise ConfigError(
-            f"lead={duration_text(lead_us)} is more than the registry's horizon "
-            f"{duration_text(horizon_us)}; lower lead=, or raise ?horizon= for all members",
-            value=lead_us,
-            limit=horizon_us,
-        )
-    if not terms.timed and block is not None and block > terms.horizon_ticks:
-        raise ConfigError(
-            f"block={block!r} is not within 1..{terms.horizon_ticks}, the limit of one claim",
-            value=block,
-            limit=terms.horizon_ticks,
-        )
-    return registry
-
-
-def _check_scheme(registry: Registry, scheme: Scheme) -> None:
-    """Raise ConfigError if a registry that was passed as an object grants another scheme."""
-    terms, wanted = registry.terms, terms_of(scheme, 1)
-    inside = terms.slots[0] in wanted.slots and terms.slots[-1] in wanted.slots
-    if not terms.identity.startswith(wanted.identity) or not inside:
-        raise ConfigError(
-            f"registry= grants regions of {terms.layout!r}, and scheme= is {str(scheme.layout)!r}; "
-            "make the registry for this scheme, or pass its scheme as scheme=",
-            url=registry.url,
-        )

@@ -11,10 +11,11 @@ from typing import Any, TypeAlias, TypedDict
 
 from frazil.errors import ConfigError, LayoutExhausted
 from frazil.inputs.arguments import check_fields, expect
-from frazil.inputs.duration import duration_us
+from frazil.inputs.duration import duration_text, duration_us
 from frazil.inputs.kinds import GIVEN
 from frazil.inputs.url import Url, UrlInput, url_of
-from frazil.registries.base import Registry
+from frazil.registries import connect
+from frazil.registries.base import Registry, terms_of
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.system import clock
 
@@ -68,6 +69,36 @@ class Request:
         if any(given.values()):
             names = ", ".join(name for name, is_given in given.items() if is_given)
             raise ConfigError(problem.format(names), url=str(self.url))
+
+    def connect(self) -> Registry:
+        """Its registry. Contacts nothing.
+
+        Raises ConfigError for a lead or a block that it never grants.
+        """
+        registry = self.registry or connect(self.url, self.namespace, self.scheme)
+        terms, block, lead_us = registry.terms, self.block, self.lead_us
+        horizon_us = terms.horizon_ticks * terms.tick_us
+        if self.registry is not None:
+            _check_scheme(registry, self.scheme)
+        if terms.timed and block is not None:
+            raise ConfigError(
+                f"block= is for counters and runs, and {terms.layout!r} has a time; leave it out",
+                value=block,
+            )
+        if terms.timed and lead_us > horizon_us:
+            raise ConfigError(
+                f"lead={duration_text(lead_us)} is more than the registry's horizon "
+                f"{duration_text(horizon_us)}; lower lead=, or raise ?horizon= for all members",
+                value=lead_us,
+                limit=horizon_us,
+            )
+        if not terms.timed and block is not None and block > terms.horizon_ticks:
+            raise ConfigError(
+                f"block={block!r} is not within 1..{terms.horizon_ticks}, the limit of one claim",
+                value=block,
+                limit=terms.horizon_ticks,
+            )
+        return registry
 
 
 def make_request(
@@ -124,6 +155,18 @@ def _url_of_given(registry: Registry, url: UrlInput | None, namespace: str) -> U
             url=registry.url,
         )
     return Url(registry.url, registry.url, GIVEN, "", "", ())
+
+
+def _check_scheme(registry: Registry, scheme: Scheme) -> None:
+    """Raise ConfigError if a registry that was passed as an object grants another scheme."""
+    terms, wanted = registry.terms, terms_of(scheme, 1)
+    inside = terms.slots[0] in wanted.slots and terms.slots[-1] in wanted.slots
+    if not terms.identity.startswith(wanted.identity) or not inside:
+        raise ConfigError(
+            f"registry= grants regions of {terms.layout!r}, and scheme= is {str(scheme.layout)!r}; "
+            "make the registry for this scheme, or pass its scheme as scheme=",
+            url=registry.url,
+        )
 
 
 def patience_us(timeout: Duration | None) -> int | None:

@@ -42,7 +42,6 @@ from frazil.errors import (
 )
 from frazil.generator.awaiting import wait_through
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.local import registry_of
 from frazil.generator.request import Request
 from frazil.inputs.masking import masked
 from frazil.schemes.presets import PRESETS
@@ -86,7 +85,7 @@ class RecordCache:
     """
 
     def __init__(self, request: Request) -> None:
-        self._registry = registry_of(request)
+        self._registry = request.connect()
         self.terms = self._registry.terms
         self._thread = ThreadPoolExecutor(1, f"frazil-look-{request.namespace}")
         self._reading: asyncio.Task[Snapshot | FrazilError | None] | None = None
@@ -155,7 +154,7 @@ class ServedNamespace:
         self.name = namespace.name
         self.scheme = namespace.scheme
         self.names = {"namespace": self.name, "scheme": self.scheme.name}
-        self._walk = KeptWalk(request, registry_of(request))
+        self._walk = KeptWalk(request)
         self.issued = 0
         self.waits = 0
         self.failures = 0

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from frazil.errors import ConfigError, LayoutExhausted, Misuse
-from frazil.generator.local import registry_of
 from frazil.generator.request import Request, make_request, refuse_full
 from frazil.inputs.duration import duration_us
 from frazil.inputs.keys import read_keys
@@ -85,7 +84,7 @@ class Namespace:
         options: Any = {name: getattr(self, name) for name in ("lead", "timeout", "block", "keep")}
         request = make_request(self.url, self.scheme, namespace=self.name, **options)
         refuse_full(self.scheme)
-        registry_of(request)  # raises for values that its registry never grants
+        request.connect()  # raises for values that its registry never grants
         return request
 
 

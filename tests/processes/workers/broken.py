@@ -200,7 +200,7 @@ def carried() -> None:
 
 
 def _carry(config: Request, claim: Any) -> local.LocalGenerator:
-    ids = local._reopen(config)
+    ids = local.LocalGenerator(config)
     walk = ids._walk
     terms = walk.registry.terms
     node = claim.slot % terms.nodes

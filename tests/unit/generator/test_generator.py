@@ -20,7 +20,7 @@ from frazil.errors import (
     PoolExhausted,
     RegistryUnavailable,
 )
-from frazil.generator.local import LocalGenerator, registry_of
+from frazil.generator.local import LocalGenerator
 from frazil.generator.mint import mint
 from frazil.generator.request import make_request
 from frazil.system.event_log import flush
@@ -351,7 +351,7 @@ class TestMint:
         """As a keeper does: of many that mint, the nearest would else always be the first."""
         slow = "time:40 sequence:4 @1s since 2025-01-01T00:00:00Z"
         request = make_request(url, slow, timeout="100ms")
-        registry = registry_of(request)
+        registry = request.connect()
         monkeypatch.setattr(registry, "mint", lambda *_: Wait(700_000, LastSeen()))
         monkeypatch.setattr("frazil.generator.mint.jitter", lambda: part)
         assert refusal(lambda: mint(1, request, registry)).retry_after_s == wait_us / 1e6
@@ -359,7 +359,7 @@ class TestMint:
     def test_asks_again_in_the_wait_after_a_loss(self, tmp_path, monkeypatch):
         """Another member may end it before this one expects it."""
         request = make_request(f"sqlite://{tmp_path}/claims.db", WIDE)
-        registry = registry_of(request)
+        registry = request.connect()
         asked, ask_it = [], registry.mint
         monkeypatch.setattr(registry, "mint", lambda *told: asked.append(told) or ask_it(*told))
         mint(1, request, registry)

@@ -11,7 +11,6 @@ from frazil.errors import InternalError, PoolExhausted, RegistryUnavailable
 from frazil.generator.calls import Call
 from frazil.generator.keeper_thread import drive
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.local import registry_of
 from frazil.generator.request import make_request
 from frazil.generator.verb_requests import ask_of
 from frazil.system import clock
@@ -55,7 +54,7 @@ def supplied(world, request):
     """(generator, keeper, answers): a generator whose keeper has no thread."""
     url = f"memory:{request.node.name}"
     request = make_request(url, WIDE, namespace="x", keep=0)
-    ids = KeptWalk(request, registry_of(request))
+    ids = KeptWalk(request)
     ids.forget()
     ids.identity = ids.keeper.policy.identity = sense_of(world)
     ids.forget()

@@ -4,7 +4,6 @@ import pytest
 
 from frazil.claims.claim import LastSeen, Lost
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.local import registry_of
 from frazil.generator.request import make_request
 from frazil.generator.verb_requests import ask_of
 from frazil.walk.walk import SPENT
@@ -24,7 +23,7 @@ class Member:
 
     def __init__(self, world, url):
         request = make_request(url, WIDE, namespace="x")
-        self.world, self.walk = world, KeptWalk(request, registry_of(request))
+        self.world, self.walk = world, KeptWalk(request)
         self.keeper = self.walk.keeper
         self.walk.forget()
         self.walk.identity = self.keeper.policy.identity = identity_of(world)

@@ -6,7 +6,6 @@ from frazil.claims.claim import Snapshot
 from frazil.claims.record import layout_mismatch
 from frazil.cli.show.terminal import wrapped
 from frazil.errors import ConfigError
-from frazil.generator.local import registry_of
 from frazil.generator.request import Request
 from frazil.registries.base import Registry
 from frazil.registries.memory import MemoryRegistry
@@ -14,7 +13,7 @@ from frazil.registries.memory import MemoryRegistry
 
 def persistent(request: Request) -> Registry:
     """The registry of a request; ConfigError if its claims are in the memory of one process."""
-    registry = registry_of(request)
+    registry = request.connect()
     if isinstance(registry, MemoryRegistry):
         raise ConfigError(
             f"{request.url} keeps its claims in the memory of each process, where this command "

@@ -8,7 +8,6 @@ from django.core.management.base import BaseCommand, CommandError
 from frazil.django.checks import to_set_up
 from frazil.django.declared import DEFAULT, Declaration, declarations, declared
 from frazil.errors import FrazilError
-from frazil.generator.local import registry_of
 from frazil.generator.request import Request
 from frazil.initialising import HowToBegin, initialise
 from frazil.layout.drawing import draw
@@ -42,7 +41,7 @@ class Command(BaseCommand):
         new = options["new"]
 
         def begin(request: Request) -> bool:
-            if new and registry_of(request).look() is not None:
+            if new and request.connect().look() is not None:
                 return False
             return initialise(request, HowToBegin(new=new, if_missing=not new))
 
