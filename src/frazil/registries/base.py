@@ -193,23 +193,18 @@ class RecordRegistry(Registry, ABC):
         raise noticed
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
-        """See Registry."""
         return self.perform(lambda r, us, inc: r.grant(self.terms, ask, us, inc, want))
 
     def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
-        """See Registry."""
         return self.perform(lambda r, us, inc: r.mint(self.terms, ask, us, inc, ticks))
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
-        """See Registry."""
         return self.perform(lambda r, us, inc: r.renew(self.terms, ask, us, inc, until))
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
-        """See Registry."""
         return self.perform(lambda r, us, inc: r.release(self.terms, ask, us, inc, used))
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        """See Registry."""
         return self.perform(lambda r, us, inc: r.initialise(self.terms, ask, us, inc, start))
 
     def examine(self) -> StoreReport:
@@ -217,7 +212,6 @@ class RecordRegistry(Registry, ABC):
         return StoreReport(type(self).__name__, (), COMMON_EVENTS)
 
     def look(self) -> Snapshot | None:
-        """See Registry. Raising ends the step without saving."""
         found: Snapshot | None = None
         with suppress(_LeaveError), self.step() as (record, _):
             if record.sid:

@@ -53,13 +53,11 @@ class MemoryRegistry(RecordRegistry):
         return None, f"memory:{url.body}"
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
-        """See Registry."""
         return self.perform(
             lambda r, us, inc: self._begun(r, ask, us, inc).grant(self.terms, ask, us, inc, want)
         )
 
     def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
-        """See Registry."""
         return self.perform(
             lambda r, us, inc: self._begun(r, ask, us, inc).mint(self.terms, ask, us, inc, ticks)
         )
@@ -73,7 +71,6 @@ class MemoryRegistry(RecordRegistry):
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
-        """See RecordRegistry."""
         if not _process.intact():
             raise ConfigError(
                 f"{self.url} works in one process only, and this is a fork of it; use sqlite: for "

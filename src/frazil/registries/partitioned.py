@@ -69,11 +69,9 @@ class PartitionedRegistry(Registry):
         self._left: dict[int, tuple[Claim, int, int]] = {}
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
-        """See Registry."""
         return self._somewhere(lambda part, told: part.grant(told, want), ask)
 
     def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
-        """See Registry."""
         return self._somewhere(lambda part, told: part.mint(told, ticks), ask)
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
@@ -141,7 +139,6 @@ class PartitionedRegistry(Registry):
         )
 
     def close(self) -> None:
-        """See Registry."""
         for part in self.parts:
             part.close()
 

@@ -45,7 +45,6 @@ class OwnedRegistry(RecordRegistry):
         """The owner of the number: an identity, and a description for messages."""
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        """See RecordRegistry. Raises ConfigError if another owner on this host has the number."""
         return apart(lambda: self._perform(verb))
 
     def _perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
@@ -62,7 +61,6 @@ class OwnedRegistry(RecordRegistry):
         return super().perform(verb)
 
     def close(self) -> None:
-        """See Registry."""
         self._hold = None
 
 
@@ -94,7 +92,6 @@ class StaticRegistry(OwnedRegistry, SqliteRegistry):
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
-        """See RecordRegistry. It is a loss if another file had the number meanwhile."""
         with super().step() as (record, incarnation):
             since = self._hold.since.split("\n")[1:2] if self._hold else []
             yield record, f"{incarnation}:{''.join(since)}"
@@ -111,12 +108,10 @@ class StatelessRegistry(OwnedRegistry, MemoryRegistry):
         return node, f"static:{node}"  # independent of how the URL spells the number
 
     def owner(self) -> tuple[str, str]:
-        """See OwnedRegistry."""
         return this_process(), "without a state file"
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
-        """See RecordRegistry. It is a loss if another process had the number meanwhile."""
         with super().step() as (record, _):
             yield record, f"memory/{self._hold.since if self._hold else ''}"
 

@@ -57,7 +57,6 @@ class TableRegistry(RecordRegistry):
         return self._read_us
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        """See RecordRegistry. Repeats a transaction that collided with another."""
         try:
             return self._repeated(verb)
         except ConfigError as error:
@@ -81,7 +80,6 @@ class TableRegistry(RecordRegistry):
         return super().perform(verb)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        """See Registry. Creates the table if it does not exist."""
         try:
             return super().initialise(ask, start)
         except ConfigError as error:
@@ -91,7 +89,6 @@ class TableRegistry(RecordRegistry):
         return super().initialise(ask, start)
 
     def prepare(self) -> None:
-        """See Registry. A role that may not create tables can use an existing one."""
         try:
             super().look()
         except ConfigError as error:
@@ -100,7 +97,6 @@ class TableRegistry(RecordRegistry):
             self.create_table()
 
     def look(self) -> Snapshot | None:
-        """See Registry."""
         try:
             return super().look()
         except ConfigError as error:

@@ -90,14 +90,12 @@ class KeyedCodec(Codec):
         }
 
     def encode(self, n: int) -> str:
-        """See ``Codec.encode``. The last key writes."""
         number = self.keys.writer.number
         image = self._ciphers[number].encrypt(self.checked(n))
         text = f"{self.prefix}{number}{text_of(image, self.encoding, self._places)}"
         return text + CHECKS[(image + self._offset(number)) % 37] if self.check else text
 
     def decode(self, text: str) -> int:
-        """See ``Codec.decode``. Also raises CodecError for the number of a key that is unknown."""
         check_text(text)
         at = len(self.prefix)
         if len(text) == self._length and text.startswith(self.prefix) and text[at] in _NUMBERS:
@@ -120,7 +118,6 @@ class KeyedCodec(Codec):
         return arrays.write(images, start, DIGITS[self.encoding], self._places, checks)
 
     def _read(self, codes: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """See ``Codec``. The texts may have different keys."""
         from frazil.schemes import arrays
 
         values = arrays.empty(len(codes), 64, "uint64")[1]

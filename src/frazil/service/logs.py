@@ -34,7 +34,6 @@ class Lines(logging.Formatter):
     """Format a log record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """See logging.Formatter."""
         line: dict[str, Any] = {
             "time": moment_text(wall_us()),
             "level": record.levelname.lower(),
@@ -51,7 +50,6 @@ class ReadableLines(logging.Formatter):
     """Format a log record for people: the time (UTC), the event, its facts; a trace below."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """See logging.Formatter."""
         level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
         facts = [f"{name}={_short(fact)}" for name, fact in _facts(record).items()]
         words = [moment_text(wall_us())[11:19], level + masked(record.getMessage()), *facts]

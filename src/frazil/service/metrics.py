@@ -37,7 +37,6 @@ class Metrics(Collector):
         return generate_latest(self)
 
     def collect(self) -> Iterator[Metric]:
-        """See Collector."""
         labels = ("namespace", "scheme", "worker")
         shown = {
             (name, self.schemes[name], str(report.worker)): {

@@ -83,7 +83,6 @@ class _Timely(RawIOBase):
         self._until_s = boot_s() + _TIMEOUT_S
 
     def makefile(self, _mode: str) -> BufferedReader:
-        """See socket.makefile."""
         return BufferedReader(self)
 
     def readable(self) -> bool:
@@ -91,7 +90,6 @@ class _Timely(RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        """See RawIOBase. Raises TimeoutError."""
         left_s = self._until_s - boot_s()
         if left_s <= 0:
             raise TimeoutError("timed out")
@@ -100,7 +98,6 @@ class _Timely(RawIOBase):
         return read
 
     def close(self) -> None:
-        """See RawIOBase."""
         self._bytes.close()
         super().close()
 

@@ -192,12 +192,10 @@ class EtcdRegistry(RecordRegistry):
             time.sleep(longest_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
 
     def look(self) -> Snapshot | None:
-        """See Registry."""
         self._state = None  # the cached state may be old, and only a write would notice
         return super().look()
 
     def examine(self) -> StoreReport:
-        """See Registry."""
         status = self._request("maintenance/status", {}, partial(_with, "version"))
         members = self._request("cluster/member/list", {}, partial(_with, "members"))
         alarms: dict[str, Any] = self._request("maintenance/alarm", {"action": "GET"}, dict)
@@ -208,7 +206,6 @@ class EtcdRegistry(RecordRegistry):
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
-        """See RecordRegistry. The state is cached only while it is known."""
         state, self._state = self._state, None
         if state is None:
             state = self._read()
@@ -224,7 +221,6 @@ class EtcdRegistry(RecordRegistry):
             self._era, self._store = noted.era, self._state.store
 
     def close(self) -> None:
-        """See Registry."""
         self._links.close()
 
     def _load(self, state: State) -> tuple[Record, Noted]:

@@ -68,7 +68,6 @@ class _Connection(Connection):  # type: ignore[misc] # it has no types
         return -1 if self._sock is None else int(self._sock.fileno())
 
     def connect(self, sock: Any = None) -> None:
-        """See PyMySQL."""
         with limited(self, boot_s() + _PATIENCE_S):
             super().connect(sock)
         cut_in_children(self, self._sock)

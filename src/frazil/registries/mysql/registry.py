@@ -107,7 +107,6 @@ class MysqlRegistry(TableRegistry):
         options.finish()
 
     def by_hand(self) -> str:
-        """See TableRegistry."""
         return table_command(self.url)
 
     def create_table(self) -> None:
@@ -124,7 +123,6 @@ class MysqlRegistry(TableRegistry):
                     raise
 
     def examine(self) -> StoreReport:
-        """See Registry."""
         before_us = wall_us()
         with self._connected() as (link, connection):
             status, (row,) = connection.ask(f"{STATUS}; {QUESTION}")
@@ -138,7 +136,6 @@ class MysqlRegistry(TableRegistry):
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
-        """See RecordRegistry."""
         with self._connected() as (link, connection):
             name = {"name": self.namespace.encode()}
             tell = _TELLS[link.mariadb]
@@ -185,7 +182,6 @@ class MysqlRegistry(TableRegistry):
             raise self.changed()
 
     def close(self) -> None:
-        """See Registry."""
         self._links.close()
 
 

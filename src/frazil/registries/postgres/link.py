@@ -133,7 +133,7 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection with a time limit for each answer."""
 
     def wait(self, gen: Generator[Any, Any, Answer], *args: Any, **kwargs: Any) -> Answer:
-        """See psycopg. Run an exchange with the server to its end."""
+        """Run an exchange with the server to its end."""
         try:
             with limited(self, boot_s() + _PATIENCE_S):
                 return super().wait(gen, *args, **kwargs)

@@ -127,11 +127,9 @@ class PostgresRegistry(TableRegistry):
         self._locked: Cursor | None = None  # of a step, while it runs
 
     def by_hand(self) -> str:
-        """See TableRegistry."""
         return table_command(self.url)
 
     def create_table(self) -> None:
-        """See TableRegistry."""
         with self._cursor() as (_, cursor):
             cursor.execute(f"BEGIN; SELECT {_SEE}; {_ALONE}")
             cursor.execute(schema().encode())
@@ -181,7 +179,6 @@ class PostgresRegistry(TableRegistry):
         return self.perform(add)
 
     def examine(self) -> StoreReport:
-        """See Registry."""
         before_us = wall_us()
         with self._cursor() as (_, cursor):
             cursor.execute(f"BEGIN; SELECT {_SEE}".encode())
@@ -198,7 +195,6 @@ class PostgresRegistry(TableRegistry):
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
-        """See RecordRegistry."""
         with self._cursor() as (link, cursor):
             record, incarnation = self._lock(cursor)
             found = record.revision
@@ -213,7 +209,6 @@ class PostgresRegistry(TableRegistry):
             self._keep(link, cursor, record, found)
 
     def close(self) -> None:
-        """See Registry."""
         self._links.close()
 
     @contextmanager

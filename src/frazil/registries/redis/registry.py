@@ -128,15 +128,12 @@ class RedisRegistry(Registry):
         self._constants = _constants(self.terms)
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
-        """See Registry."""
         return self._given(self._call("grant", ask, want), ask.token)
 
     def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
-        """See Registry."""
         return self._given(self._call("mint", ask, ticks), "")
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
-        """See Registry."""
         answer, held = self._call("renew", ask, until), ask.held
         if answer[0] == "lost":
             return Lost(self._seen(answer[1]))
@@ -151,16 +148,13 @@ class RedisRegistry(Registry):
         return longer if longer.start == held.start else replace(longer, start=held.start)
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
-        """See Registry."""
         kind, parts = self._call("release", ask, used)
         return Lost(self._seen(parts)) if kind == "lost" else self._seen(parts)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        """See Registry."""
         return self._seen(self._call("initialise", ask, start)[1])
 
     def look(self) -> Snapshot | None:
-        """See Registry."""
         _, (sid, *about) = self._call("look", VerbRequest(LastSeen(), 0, token_hex(8)), 0)
         fingerprint, layout, now_us, *slots = about
         if not sid:
@@ -177,7 +171,6 @@ class RedisRegistry(Registry):
         return Snapshot(layout, fingerprint, int(now_us), tuple(found))
 
     def examine(self) -> StoreReport:
-        """See Registry."""
         from frazil.registries.redis.doctor import clock_ahead_us, examine
 
         self._call("look", VerbRequest(LastSeen(), 0, token_hex(8)), 0)  # raises what a member gets

@@ -88,7 +88,6 @@ class SqliteRegistry(RecordRegistry):
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
-        """See RecordRegistry."""
         with _explained(self.path, self.advice):
             if not self._settled:
                 require_local(self.path, told=self._is_local)
@@ -107,15 +106,12 @@ class SqliteRegistry(RecordRegistry):
                 raise
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        """See RecordRegistry."""
         return apart(lambda: super(SqliteRegistry, self).perform(verb))
 
     def look(self) -> Snapshot | None:
-        """See Registry. A missing file is not created."""
         return apart(super().look) if self.path.exists() else None
 
     def examine(self) -> StoreReport:
-        """See Registry."""
         from frazil.registries.sqlite.doctor import examine
 
         return examine(self.path, self.terms, told_local=self._is_local)

@@ -71,7 +71,6 @@ class ZookeeperRegistry(RecordRegistry):
         return self._read_us
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        """See RecordRegistry. Repeats the verb after a conflict."""
         deadline_s, tried = boot_s() + _CROWD_S, 0
         while True:
             try:
@@ -89,7 +88,6 @@ class ZookeeperRegistry(RecordRegistry):
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
-        """See RecordRegistry."""
         with self._links.taken() as link:
             state = link.read(self.namespace, self._bytes)
             self.read_ns = boot_ns()
@@ -102,7 +100,6 @@ class ZookeeperRegistry(RecordRegistry):
                 link.write(self.namespace, _written(record), state.version)
 
     def examine(self) -> StoreReport:
-        """See Registry."""
         before_us = wall_us()
         with self._links.taken() as link:
             state = link.read(self.namespace, self._bytes)
@@ -111,7 +108,6 @@ class ZookeeperRegistry(RecordRegistry):
         return examine(told, open_to_all, state.epoch, self.terms, ahead_us)
 
     def close(self) -> None:
-        """See Registry."""
         self._links.close()
 
 

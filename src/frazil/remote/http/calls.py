@@ -48,7 +48,6 @@ class ServiceCalls(Life, Generic[LineT]):
         self.idle: deque[LineT] = deque()
 
     def check(self) -> None:
-        """See Life. Raises Closed also after ``close``."""
         super().check()
         if self.closed:
             raise closed()
@@ -61,12 +60,10 @@ class ServiceCalls(Life, Generic[LineT]):
         return None
 
     def ids(self, count: int) -> Steps[list[int]]:
-        """See Life."""
         bodies = yield from self.bodies(count)
         return [n for body in bodies for n in wire_ids.ints(body, self.config.width)]
 
     def array(self, count: int) -> "Steps[NDArray[Any]]":
-        """See Life."""
         arrays = load("frazil.schemes.arrays")
         body = b"".join((yield from self.bodies(count)))
         words = wire_ids.words(body, self.config.width)

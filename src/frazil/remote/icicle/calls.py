@@ -65,12 +65,10 @@ class PoolCalls(Life):
         self.pool = Pool(named, config.request.timeout_us / 1e6, patience_s, boot_s)
 
     def ids(self, count: int) -> Steps[list[int]]:
-        """See Life."""
         spans = yield from self.spans(count)
         return list(chain.from_iterable(range(first, first + n) for first, n in spans))
 
     def array(self, count: int) -> "Steps[NDArray[Any]]":
-        """See Life."""
         arrays = load("frazil.schemes.arrays")
         row: NDArray[Any] = arrays.filled((yield from self.spans(count)), count)
         return row

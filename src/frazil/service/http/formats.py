@@ -84,12 +84,10 @@ class Json(Format):
         self.tail = b"]}"
 
     def one(self, n: int) -> bytes:
-        """See Format."""
         text = str(n) if self.number or self.plain else self.scheme.format(n)
         return self._before + text.encode() + self._after
 
     def some(self, ids: Sequence[int]) -> bytes:
-        """See Format."""
         if self.number:
             return ",".join(map(str, ids)).encode()
         # No encoding, prefix or check character needs an escape in JSON.
@@ -102,7 +100,6 @@ class Lines(Format):
     media_type = b"text/plain; charset=utf-8"
 
     def some(self, ids: Sequence[int]) -> bytes:
-        """See Format."""
         return "".join(f"{text}\n" for text in self.texts(ids)).encode()
 
 
@@ -118,7 +115,6 @@ class Packed(Format):
         self.takes_words = self.width == 8 and COMPILED
 
     def some(self, ids: Sequence[int]) -> bytes:
-        """See Format."""
         if self.width != 8:
             return b"".join([n.to_bytes(self.width, "big") for n in ids])
         words = ids if isinstance(ids, array) else array("Q", ids)
@@ -127,7 +123,6 @@ class Packed(Format):
         return words.tobytes()
 
     def size(self, n: int) -> int:
-        """See Format."""
         return n * self.width
 
 

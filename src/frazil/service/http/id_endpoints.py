@@ -149,7 +149,6 @@ class SingleIdEndpoint(IdEndpoint):
         return head % (len(body), body)
 
     async def answer(self, scope: Scope, _receive: Receive, send: Send) -> None:
-        """See IdEndpoint."""
         fmt = self.choose_format(scope, asgi.parameters(scope, "number").get("number", ""))
         with self.guard.charge(asgi.bearer(scope), 1) as charge:
             n = (await self.served.many(1))[0]
@@ -163,7 +162,6 @@ class BatchEndpoint(IdEndpoint):
     method = "POST"
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See IdEndpoint."""
         asgi.refuse_body(scope)
         asked = asgi.parameters(scope, "n", "number")
         fmt = self.choose_format(scope, asked.get("number", ""))
