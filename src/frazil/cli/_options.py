@@ -62,6 +62,12 @@ json_option = click.option(
 )
 
 
+def svg_option(words: str) -> Callable[[Command], Command]:
+    """``--svg``, as ``picture``."""
+    picture = click.File("w", encoding="utf-8", lazy=True)
+    return click.option("--svg", "picture", type=picture, metavar="FILE", help=words)
+
+
 def scheme_options(run: Command, *, default: str | None = None, keyed: bool = True) -> Command:
     """The options of a scheme, as ``scheme``; keyed: with ``--key``.
 

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from frazil.cli import Failure
-from frazil.cli._options import is_default, json_option, scheme_options
+from frazil.cli._options import is_default, json_option, scheme_options, svg_option
 from frazil.cli.show import terminal
 from frazil.cli.show.foreign_id import foreign_json, show_foreign
 from frazil.inputs.duration import ago
@@ -42,13 +42,7 @@ _CANDIDATES_SHOWN = 4
 @click.option(
     "--guess", is_flag=True, help="Show the evidence for each scheme, and why others are excluded."
 )
-@click.option(
-    "--svg",
-    "picture",
-    type=click.File("w", encoding="utf-8", lazy=True),
-    metavar="FILE",
-    help="Also draw the first ID to this file.",
-)
+@svg_option("Also draw the first ID to this file.")
 @json_option
 def command(
     *,
@@ -306,11 +300,7 @@ def _coloured(drawing: str, layout: Layout) -> "Text":
 def _facts(fit: Fit, now_us: int) -> Iterator[tuple[str, str]]:
     """(name, value): the moment, each field, each text, and warnings."""
     values, layout, number = fit.values, fit.scheme.layout, fit.reading.number
-    us = values.moment_us
-    if us is not None:
-        yield "moment", f"{moment_text(us)}, {ago(us, now_us)}"
-        if terminal.local_text(us):
-            yield "local time", terminal.local_text(us)
+    yield from terminal.moment_facts(values.moment_us, now_us)
     for field in layout.fields:
         value = values[field.name]
         if field.fixed is not None:

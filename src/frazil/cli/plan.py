@@ -17,7 +17,7 @@ from typing import IO
 
 import click
 
-from frazil.cli._options import json_option, schemes_like
+from frazil.cli._options import json_option, schemes_like, svg_option
 from frazil.cli.show import terminal
 from frazil.inputs.duration import duration_text
 from frazil.inputs.masking import masked
@@ -53,13 +53,7 @@ _SIDE_BY_SIDE_MAX = 3  # more plans are shown one per line
     metavar="URL",
     help="Also show how many processes and starts it supports; it is not contacted.",
 )
-@click.option(
-    "--svg",
-    "picture",
-    type=click.File("w", encoding="utf-8", lazy=True),
-    metavar="FILE",
-    help="Draw the layout to this file.",
-)
+@svg_option("Draw the layout to this file.")
 @click.option("--nodes", type=int, metavar="N", help="Propose layouts for so many nodes, …")
 @click.option("--rate", type=float, metavar="HZ", help="… each with so many IDs per second, …")
 @click.option("--until", type=int, metavar="YEAR", help="… to the end of this year.")

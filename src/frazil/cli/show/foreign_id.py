@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from frazil.cli.show import terminal
-from frazil.inputs.duration import ago
 from frazil.layout.drawing import draw_spans
 from frazil.reading.foreign.identifier import Foreign
 from frazil.reading.foreign.recognise import doubt_of
@@ -48,11 +47,7 @@ def show_foreign(found: Foreign, now_us: int) -> None:
 
 
 def _facts(found: Foreign, now_us: int) -> Iterator[tuple[str, str]]:
-    us = found.moment_us
-    if us is not None:
-        yield "moment", f"{moment_text(us)}, {ago(us, now_us)}"
-        if terminal.local_text(us):
-            yield "local time", terminal.local_text(us)
+    yield from terminal.moment_facts(found.moment_us, now_us)
     if found.prefix:
         yield "prefix", found.prefix
     for part in found.parts:

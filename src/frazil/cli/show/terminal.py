@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from frazil.inputs.duration import ago
 from frazil.system.clock import moment, moment_text
 
 if TYPE_CHECKING:
@@ -156,6 +157,14 @@ def echo_json(items: Iterable[Mapping[str, Any]]) -> None:
 def counted(count: int, noun: str) -> str:
     """A number with its noun: "1 row", "1,000 rows"."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def moment_facts(us: int | None, now_us: int) -> Iterator[tuple[str, str]]:
+    """Pairs for a moment: how long ago it was, and the time here, if that is another."""
+    if us is not None:
+        yield "moment", f"{moment_text(us)}, {ago(us, now_us)}"
+        if here := local_text(us):
+            yield "local time", here
 
 
 def local_text(us: int) -> str:
