@@ -141,9 +141,7 @@ def code_faults(tree: ast.Module) -> list[str]:
 
 def package_faults(tree: ast.Module, where: str) -> list[str]:
     """What is wrong with a module of the package; ``where`` is its place (see ``place``)."""
-    bare = len(tree.body) == 1 and ast.get_docstring(tree)  # only says what the package holds
-    public = "." not in where and not bare  # in a folder, the underscore alone says what is private
-    faults = ["no __all__"] if public and "__all__" not in assigned(tree) else []
+    faults = list_faults(tree, where)
     in_command = lies_in(where, ("cli",))
     if not in_command:
         faults += [
@@ -164,6 +162,17 @@ def package_faults(tree: ast.Module, where: str) -> list[str]:
         elif top not in sys.stdlib_module_names | TERMINAL | LAZY | {"frazil"}:
             faults.append(f"line {line} imports {top}, which is not ours to import")
     return faults
+
+
+def list_faults(tree: ast.Module, where: str) -> list[str]:
+    """What is wrong with ``__all__``: users read that of a module at the top.
+
+    Inside, it lists what has no underscore, which the names say themselves.
+    """
+    if "." not in where.removesuffix(".__init__") or lies_in(where, ("django",)):
+        bare = len(tree.body) == 1 and ast.get_docstring(tree)  # only says what the package holds
+        return [] if bare or "__all__" in assigned(tree) else ["no __all__"]
+    return ["__all__ inside a folder"] if "__all__" in assigned(tree) else []
 
 
 def is_lazy(module: str) -> bool:
@@ -264,8 +273,10 @@ def test_allowed_things_are_allowed() -> None:
     assert package_faults(ast.parse("import httpx"), "remote.http.generator") == []
     lazy = "def f():\n    import numpy\nif TYPE_CHECKING:\n    import numpy"
     assert package_faults(ast.parse(f"__all__: list[str] = []\n{lazy}"), "layout") == []
-    assert package_faults(ast.parse("__all__ = []\nimport numpy"), "schemes.arrays") == []
-    assert package_faults(ast.parse("__all__ = []\nimport time, os"), "system.clock") == []
+    assert package_faults(ast.parse("import numpy"), "schemes.arrays") == []
+    assert package_faults(ast.parse("import time, os"), "system.clock") == []
     assert package_faults(ast.parse("__all__ = []\nimport click\nprint(1)"), "cli") == []
     assert package_faults(ast.parse("import math"), "readiness") == ["no __all__"]
     assert package_faults(ast.parse("import math"), "layout.layout") == []
+    (found,) = package_faults(ast.parse('__all__ = ["f"]'), "layout.layout")
+    assert found == "__all__ inside a folder"

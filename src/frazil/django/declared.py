@@ -36,6 +36,8 @@ from frazil.generator.request import OpenOptions, Request, make_request
 from frazil.opening import open_request
 from frazil.schemes.scheme import Scheme, scheme
 
+__all__ = ["DEFAULT", "Declaration", "declarations", "declared", "wrong_text_is_no_row"]
+
 DEFAULT = "default"
 """The name of what models without a name of their own use."""
 

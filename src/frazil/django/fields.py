@@ -30,6 +30,8 @@ from frazil.django.saving import cover
 from frazil.django.value import Id, why
 from frazil.errors import CodecError, ConfigError
 
+__all__ = ["FrazilAutoField", "FrazilField", "IdColumn"]
+
 
 class IdColumn(models.Field):
     """What both fields share. scheme: a name in ``FRAZIL["schemes"]``.

@@ -9,6 +9,8 @@ from frazil.django.declared import declared
 from frazil.django.value import Id, why
 from frazil.errors import CodecError
 
+__all__ = ["IdFormField"]
+
 
 class IdFormField(forms.CharField):
     """Shows and accepts the text. scheme: a name in ``FRAZIL["schemes"]``.

@@ -29,6 +29,8 @@ from frazil.django.fields import FrazilAutoField, FrazilField, IdColumn
 from frazil.django.value import Id, why, with_texts
 from frazil.errors import CodecError, ConfigError
 
+__all__ = ["IdEncoder", "IdField", "IdRelatedField", "register"]
+
 
 class IdField(serializers.CharField):
     """The text of an ID. scheme: a name in ``FRAZIL["schemes"]``.

@@ -12,6 +12,8 @@ from django.urls.converters import get_converters, register_converter
 from frazil.django.declared import declarations, declared
 from frazil.django.value import Id
 
+__all__ = ["register"]
+
 
 class _Converter:
     """The interface of a converter: ``regex``, ``to_python`` and ``to_url``."""

@@ -16,6 +16,8 @@ from django.core import serializers
 
 from frazil.django.value import Id, with_texts
 
+__all__ = ["FORMATS", "Texts", "register"]
+
 FORMATS = ("json", "jsonl", "yaml")
 
 

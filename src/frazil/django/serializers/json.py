@@ -4,6 +4,8 @@ from django.core.serializers import json
 
 from frazil.django.serializers import Texts
 
+__all__ = ["Deserializer", "Serializer"]
+
 Deserializer = json.Deserializer
 
 

@@ -4,6 +4,8 @@ from django.core.serializers import jsonl
 
 from frazil.django.serializers import Texts
 
+__all__ = ["Deserializer", "Serializer"]
+
 Deserializer = jsonl.Deserializer
 
 
