@@ -54,9 +54,8 @@ def table_of(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
     if reading.kind == "jsonl":
         return _json_table(reading, database)
     if reading.kind == "text":
-        return Table(
-            _csv_rows(reading, 1, "\x01", "quote = '', escape = '', header = false"), ["0"]
-        )
+        rows = _csv_rows(reading, 1, "\x01", "quote = '', escape = '', header = false")
+        return _table(reading, database, ["0"], rows)
     options = "union_by_name = true"
     names = database.sql(f"{_rows(reading, 'read_parquet', options, hive=False)} LIMIT 0").columns
     return _table(reading, database, names, _rows(reading, "read_parquet", options))
@@ -103,14 +102,14 @@ def _csv_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
     # In a file of one column a line without anything is no row, and "" is an empty text.
     options = "quote = '\"', escape = '\"', allow_quoted_nulls = false"
     if count > 1:
-        numbers = ", ".join(literal(str(i)) for i in range(count))
+        numbers = ", ".join(_csv_names(count))
         options = f"quote = '\"', escape = '\"', force_not_null = [{numbers}]"
     if head.end:  # one within the header's quotes would be taken for that of all rows
         options += f", new_line = {head.end!r}"
     options += f", header = {reading.header}, parallel = {not quotes}"
     rows = _csv_rows(reading, count, head.delimiter, options, [each.before for each in heads])
     if count == 1:
-        rows += ' WHERE "0" IS NOT NULL'
+        rows += ' WHERE "/0" IS NOT NULL'
     table = _table(reading, database, head.names, rows)
     query = table.query
     if reading.infer:
@@ -147,13 +146,18 @@ def _csv_heads(reading: Reading) -> list[CsvHead]:
 def _csv_rows(
     reading: Reading, count: int, delimiter: str, options: str, before: Sequence[int] = ()
 ) -> str:
-    columns = ", ".join(f"{literal(str(i))}: 'VARCHAR'" for i in range(count))
+    columns = ", ".join(f"{name}: 'VARCHAR'" for name in _csv_names(count))
     size = reading.memory.buffer_bytes
     options = (
         f"auto_detect = false, columns = {{{columns}}}, delim = {literal(delimiter)}, {options}, "
         f"max_line_size = {size // 2}, buffer_size = {size}"
     )
     return _rows(reading, "read_csv", options, before)
+
+
+def _csv_names(count: int) -> list[str]:
+    """Names for columns that no folder can have, whose value would replace theirs."""
+    return [literal(f"/{i}") for i in range(count)]
 
 
 def _has_quotes(reading: Reading) -> bool:

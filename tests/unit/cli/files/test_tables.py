@@ -157,6 +157,12 @@ def test_a_folder_replaces_no_column(tmp_path, kind):
         stamped(path, kind, "csv")
 
 
+def test_a_folder_whose_key_is_a_number_replaces_no_column(tmp_path):
+    (tmp_path / "0=x").mkdir()
+    path = put(tmp_path / "0=x", "a,b\n1,2\n", "in.csv")
+    assert stamped(path, "csv", "csv") == b"id,a,b,0\n1,1,2,x\n"
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_names_that_look_like_patterns(tmp_path, kind):
     """DuckDB takes every name for a pattern, in which a bracket or a star means others."""
