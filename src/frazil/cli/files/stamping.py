@@ -58,7 +58,7 @@ def stamp(
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
                     on_progress(fraction(), ids.count)
 
-            write_typed(to, file, schema, stamped(), place.column, rows.compression)
+            write_typed(to, file, schema, stamped(), place.column, rows.compression, rows.plain)
         except (duckdb.Error, pa.ArrowException) as error:
             raise unreadable(reading, error) from None
 

@@ -27,13 +27,15 @@ class Batches:
     """Rows in record batches.
 
     read: begins to read them. fraction: how much has been read, 0 to 1, if the files tell.
-    compression: that of the columns in Parquet. alike: whether all files have this schema.
+    compression, plain: that of the columns in Parquet, and those without a dictionary. alike:
+    whether all files have this schema.
     """
 
     schema: Any
     read: Callable[[], Iterator[Any]]
     fraction: Callable[[], float] = lambda: 0.0
     compression: str | dict[str, str] = "snappy"
+    plain: frozenset[str] = frozenset()
     alike: bool = True
 
 
@@ -59,7 +61,7 @@ def direct(reading: Reading) -> Batches:
         first.schema_arrow if parquet else first.schema,
         read,
         lambda: done / total if total else 0.0,
-        _compression(first.metadata) if parquet else "snappy",
+        *(_codecs(first.metadata) if parquet else ("snappy", frozenset())),
         all(first.schema.equals(each.schema) for _, each in files),
     )
 
@@ -132,16 +134,18 @@ def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
             yield batch
 
 
-def _compression(metadata: Any) -> str | dict[str, str]:
+def _codecs(metadata: Any) -> tuple[str | dict[str, str], frozenset[str]]:
+    """The compression of the columns, and those without a dictionary, from the first row group."""
     if not metadata.num_row_groups:
-        return "snappy"
+        return "snappy", frozenset()
     columns = metadata.row_group(0).to_dict()["columns"]
     found = {
         each["path_in_schema"]: _CODECS.get(each["compression"], each["compression"].lower())
         for each in columns
     }
+    plain = (each["path_in_schema"] for each in columns if not each["has_dictionary_page"])
     codecs = set(found.values())
-    return codecs.pop() if len(codecs) == 1 else found
+    return codecs.pop() if len(codecs) == 1 else found, frozenset(plain)
 
 
 # --- writing
@@ -154,15 +158,19 @@ def write_typed(
     batches: Iterator[Any],
     column: str,
     compression: str | dict[str, str],
+    plain: frozenset[str] = frozenset(),
 ) -> None:
-    """Write batches as Parquet or Arrow; ``column`` is the one with the IDs."""
+    """Write batches as Parquet or Arrow; ``column`` is the one with the IDs, which never repeat.
+
+    plain: the other columns of Parquet without a dictionary.
+    """
     with Output(file) as whole:
         target = pa.PythonFile(whole, "w")
         try:
             if kind == "arrow":
                 writer = pa.ipc.new_file(target, schema)
             else:
-                writer = _parquet_writer(target, schema, column, compression)
+                writer = _parquet_writer(target, schema, column, compression, plain)
                 batches = _groups(batches, schema)
             for some in batches:
                 writer.write(some)
@@ -173,12 +181,13 @@ def write_typed(
 
 
 def _parquet_writer(
-    target: Any, schema: Any, column: str, compression: str | dict[str, str]
+    target: Any,
+    schema: Any,
+    column: str,
+    compression: str | dict[str, str],
+    plain: frozenset[str],
 ) -> Any:
-    """A writer without a dictionary for the IDs, which never repeat.
-
-    Raises ConfigError for a column with a type that Parquet does not have.
-    """
+    """Raises ConfigError for a column with a type that Parquet does not have."""
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
     if isinstance(compression, dict):
@@ -196,7 +205,7 @@ def _parquet_writer(
                 column=each.name,
             ) from None
         parts = ParquetFile(pa.BufferReader(sink.getvalue())).schema
-        repeating += [part.path for part in parts if part.path != column]
+        repeating += [part.path for part in parts if part.path not in plain | {column}]
     return ParquetWriter(target, schema, compression=compression, use_dictionary=repeating)
 
 

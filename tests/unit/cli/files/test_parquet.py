@@ -74,6 +74,16 @@ def test_only_the_ids_have_no_dictionary(tmp_path, arrow):
     assert table_of(arrow, data)["b"].to_pylist() == [str(i % 7) for i in range(20_000)]
 
 
+def test_parquet_has_a_dictionary_where_the_input_has_one(tmp_path, arrow):
+    path = tmp_path / "in.parquet"
+    made = arrow.table({"a": [1, 1], "b": [[1], [1]], "c": [1, 1]})
+    arrow.parquet.write_table(made, path, use_dictionary=["b.list.element"])
+    data = stamped(path, "parquet", "parquet")
+    group = arrow.parquet.ParquetFile(arrow.BufferReader(data)).metadata.row_group(0)
+    found = [group.column(i).has_dictionary_page for i in range(4)]
+    assert found == [False, False, True, False]
+
+
 def test_csv_and_json_to_parquet(tmp_path, arrow):
     out = table_of(arrow, stamped(put(tmp_path, "a,b\n1,\n"), "csv", "parquet", numeric=True))
     assert out.to_pylist() == [{"id": 1, "a": "1", "b": ""}]
