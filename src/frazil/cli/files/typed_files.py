@@ -19,7 +19,7 @@ from frazil.errors import ConfigError
 
 _CODECS = {"UNCOMPRESSED": "none", "LZ4_RAW": "lz4"}  # where pyarrow writes another name
 _GROUP_ROWS = 491_520
-_GROUP_BYTES = 64 << 20
+_GROUP_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
