@@ -200,18 +200,6 @@ class TestPostgres:
             fails_within(0.6, lambda: registry.mint(ask_of(LastSeen()), 1))
         assert registry.mint(ask_of(LastSeen()), 1).seen.revision >= revision
 
-    def test_an_answer_that_came_while_the_process_was_stopped_is_read(self, monkeypatch):
-        def conversation():
-            yield "wanted"
-            return "answer"
-
-        talk = postgres._bounded(conversation())
-        next(talk)
-        monkeypatch.setattr(postgres, "boot_ns", lambda: 1 << 62)
-        with pytest.raises(StopIteration) as end:
-            talk.send(1)
-        assert end.value.value == "answer"
-
     def test_a_new_connection(self, wire):
         url = f"postgresql://postgres@127.0.0.1:{wire.port}/postgres?connect_timeout=2"
         with wire.trickling(0.02):

@@ -19,7 +19,7 @@ from frazil.system import fork_gate
 
 def test_the_lock_is_not_kept_while_a_fork_is_waited_for(tmp_path, monkeypatch):
     """Another at-fork hook may take long, and other processes continue meanwhile."""
-    monkeypatch.setattr(forks, "PATIENCE_S", 60)
+    monkeypatch.setattr(fork_gate, "PATIENCE_S", 60)
     path = tmp_path / "claims.db"
     registry = connect(f"sqlite:{path}", "default", frazil.scheme("icicle"))
     registry.initialise(ask_of(LastSeen()), 0)
