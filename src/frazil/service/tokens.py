@@ -137,7 +137,7 @@ class Guard:
 
     def take(self, secret: bytes, n: int) -> None:
         """Charge an allowed token for ``n`` IDs; a negative one gives back. Raises OverQuota."""
-        token = self._find(secret)
+        token = self._find(secret) if self.tokens else None  # it would hash each secret
         if token is not None and token.ids_per_minute is not None:
             wait_s = self._buckets.wait_s(token.digest, token.ids_per_minute, n)
             if wait_s:
