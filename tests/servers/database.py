@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def free_port() -> int:
         return port
 
 
-class Database:
+class Database(ABC):
     """One server. place: its directory. env: more of its environment. ``path`` is its PATH.
 
     Subclasses have ``_command``, which runs it on a port, ``_answers``, and what ends it (``end``).
@@ -77,11 +78,11 @@ class Database:
             assert time.monotonic() < deadline, (self.place / "log").read_text()[-2000:]
             time.sleep(0.1)
 
-    def _command(self, port: int, settings: tuple[str, ...]) -> list[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def _command(self, port: int, settings: tuple[str, ...]) -> list[str]: ...
 
-    def _answers(self, port: int) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def _answers(self, port: int) -> bool: ...
 
     def stop(self) -> None:
         """Shut it down."""

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 
-__all__ = ["child"]
+__all__ = ["child", "found_in_child"]
 
 
 def child(work: Callable[[], bool]) -> int:
@@ -16,3 +16,20 @@ def child(work: Callable[[], bool]) -> int:
         finally:
             os._exit(status)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def found_in_child(look: Callable[[], object]) -> str:
+    """What a child of the test's process finds, or its error, as ``repr`` shows it."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            os.write(writing, repr(look()).encode())
+        except OSError as error:
+            os.write(writing, repr(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(pid, 0)
+    with os.fdopen(reading) as found:
+        return found.read()

@@ -14,6 +14,7 @@ from frazil.errors import ConfigError, LayoutError
 from frazil.schemes.scheme import Scheme
 from frazil.sql.identifiers import checked_name, quoted
 from frazil.sql.parts import (
+    LAST_US,
     fixed_of,
     largest,
     limit_of,
@@ -23,9 +24,8 @@ from frazil.sql.parts import (
     symbols,
     value_of,
     window,
-)  # fmt: skip
+)
 
-_LAST_US = 253_402_300_800_000_000  # the year 10000
 _TEXT = "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 _ID = "BIGINT UNSIGNED"
 
@@ -69,7 +69,7 @@ def _all(scheme: Scheme, name: str) -> dict[str, tuple[str, str, str]]:
     found = {}
     tick_us, epoch_us = scheme.layout.tick_us, scheme.layout.epoch_us
     if tick_us is not None and epoch_us is not None:
-        last = (_LAST_US - epoch_us) // tick_us
+        last = (LAST_US - epoch_us) // tick_us
         us = f"({parts['tick']}) * {tick_us} + {epoch_us}"
         time = f"TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ({us}) MICROSECOND"
         time = f"CASE WHEN {valid} AND ({parts['tick']}) < {last} THEN {time} END"

@@ -17,6 +17,9 @@ from frazil.schemes.alphabet import CHECKS, DIGITS, text_of
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.segments import segments_of
 
+LAST_US = 253_402_300_800_000_000
+"""The year 10000, which no time of these databases reaches."""
+
 _RESERVED = {"from", "id", "text", "time", "window"}
 
 

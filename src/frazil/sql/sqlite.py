@@ -14,6 +14,7 @@ from frazil.errors import ConfigError, LayoutError
 from frazil.schemes.scheme import Scheme
 from frazil.sql.identifiers import checked_name, quoted
 from frazil.sql.parts import (
+    LAST_US,
     fixed_of,
     largest,
     limit_of,
@@ -23,9 +24,7 @@ from frazil.sql.parts import (
     symbols,
     value_of,
     window,
-)  # fmt: skip
-
-_LAST_US = 253_402_300_800_000_000  # the year 10000
+)
 
 
 def view(scheme: Scheme, name: str, table: str, column: str = "id") -> str:
@@ -76,7 +75,7 @@ def expressions(scheme: Scheme, n: str) -> dict[str, str]:
     parts = {part: value_of(positions, n) for part, positions in parts_of(scheme).items()}
     if scheme.layout.tick_us is not None:
         us = f"({parts['tick']}) * {scheme.layout.tick_us} + {scheme.layout.epoch_us}"
-        last = (_LAST_US - (scheme.layout.epoch_us or 0)) // scheme.layout.tick_us
+        last = (LAST_US - (scheme.layout.epoch_us or 0)) // scheme.layout.tick_us
         seconds = f"strftime('%Y-%m-%dT%H:%M:%S', ({us}) / 1000000, 'unixepoch')"
         time = f"{seconds} || printf('.%06dZ', ({us}) % 1000000)"
         found["time"] = f"CASE WHEN {valid} AND ({parts['tick']}) < {last} THEN {time} END"

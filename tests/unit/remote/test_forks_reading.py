@@ -17,6 +17,7 @@ import frazil
 from frazil import aio
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
+from tests.tools.forks import found_in_child
 from tests.unit.service.conftest import Service
 
 SYNC = """
@@ -115,22 +116,14 @@ def test_an_event_loop(server):
     assert len({n for ids in parent for n in ids}) == 6
 
 
-def found_in_child(fd):
-    """What a child reads from a connection of its parent: "" at its end, else an error."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            os.set_blocking(fd, False)
-            os.write(writing, os.read(fd, 1) + b"the end")
-        except OSError as error:
-            os.write(writing, repr(error).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    os.waitpid(child, 0)
-    with os.fdopen(reading) as found:
-        return found.read()
+def read_in_child(fd):
+    """What a child reads from a connection of its parent."""
+
+    def read():
+        os.set_blocking(fd, False)
+        return os.read(fd, 1)
+
+    return found_in_child(read)
 
 
 CONFIG = '[namespaces.a]\nscheme = "icicle"\nregistry = "memory:?horizon=100ms"\n'
@@ -142,13 +135,13 @@ def test_a_service(tmp_path):
             await ids()
             (line,) = ids._life.idle
             fd = line.wire.stream.get_extra_info("socket").fileno()
-            return found_in_child(fd), await ids()
+            return read_in_child(fd), await ids()
 
     with Service(tmp_path, CONFIG) as service, frazil.open(f"{service.url}/a") as ids:
         ids()
         (line,) = ids._life.idle
-        assert found_in_child(line.sock.connected.fileno()) == "the end"
+        assert read_in_child(line.sock.connected.fileno()) == "b''"
         assert isinstance(ids(), int)
         found, n = asyncio.run(awaited(f"{service.url}/a"))
-        assert found == "the end"
+        assert found == "b''"
         assert isinstance(n, int)

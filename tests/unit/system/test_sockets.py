@@ -12,26 +12,12 @@ import pytest
 from frazil.system import sockets
 from frazil.system.clock import boot_s
 from frazil.system.sockets import cut_in_children, is_quiet, limited
+from tests.tools.forks import found_in_child
 from tests.tools.waiting import until
 
 
 class Owner:
     """What a connection belongs to."""
-
-
-def in_child(do):
-    """What a forked child finds."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            os.write(writing, repr(do()).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    os.waitpid(child, 0)
-    with os.fdopen(reading) as found:
-        return found.read()
 
 
 def test_a_read_in_the_child_finds_the_end():
@@ -40,7 +26,7 @@ def test_a_read_in_the_child_finds_the_end():
     cut_in_children(owner, ours)
     with ours, theirs:
         theirs.sendall(b"for the parent")
-        assert in_child(lambda: ours.recv(100)) == "b''"
+        assert found_in_child(lambda: ours.recv(100)) == "b''"
         assert ours.recv(100) == b"for the parent"
         ours.sendall(b"and back")
         assert theirs.recv(100) == b"and back"
@@ -58,7 +44,7 @@ def test_only_while_its_owner_exists_and_it_is_open():
     with ours, theirs, other, open(os.devnull, "rb") as file:  # noqa: PTH123 - takes the number
         assert file.fileno() == fd
         theirs.sendall(b"read")
-        assert in_child(
+        assert found_in_child(
             lambda: (ours.recv(100), str(Path(f"/proc/self/fd/{fd}").readlink()))
         ) == repr((b"read", os.devnull))
 
@@ -138,7 +124,7 @@ class TestLimited:
                 return one.recv(1)
 
         with limited(pair[0], boot_s() + 60):
-            assert in_child(read) == "b''"
+            assert found_in_child(read) == "b''"
         other = pair[1]
         other.sendall(b"x")
         assert pair[0].recv(1) == b"x"
