@@ -1,4 +1,4 @@
--- For evidence/benchmarks/service.py: `wrk ... -s load.lua URL -- FILE PAUSE_MS METHOD`.
+-- For evidence/benchmarks/service.py: `wrk ... -s load.lua URL -- FILE PAUSE_MS METHOD TOKEN`.
 -- Every body is kept in FILE, so that no ID of a run goes uncompared. PAUSE_MS: a connection's
 -- pause before each request. The figures come last, as JSON. One thread: FILE has one writer.
 
@@ -11,6 +11,9 @@ function init(args)
   if args[3] == "POST" then
     wrk.method = "POST"
     wrk.headers["Accept"] = "application/octet-stream"
+  end
+  if args[4] ~= "" then
+    wrk.headers["Authorization"] = "Bearer " .. args[4]
   end
 end
 

@@ -54,6 +54,6 @@ def boot(name: str | None, now_us: int | None = None) -> None:
         clock.wall_us = lambda: now_us
     if name is None:
         return
-    for called, module in list(sys.modules.items()):  # not all of them are modules: Cython's are not
+    for called, module in list(sys.modules.items()):  # not all are modules, so ask for no name
         if called.startswith("frazil.") and hasattr(module, "boot_id"):
             module.boot_id = lambda: name
