@@ -66,6 +66,10 @@ class Life(ABC):
                 return n
         return (yield from self.ids(1))[0]
 
+    def clock_offset_s(self) -> float | None:
+        """How far this host's clock is ahead of the servers'; None if their answers have none."""
+        return None
+
     def failed(self, error: FrazilError) -> None:
         """A request failed."""
         self.errors += 1
@@ -198,6 +202,8 @@ class _Living(Generic[LifeT]):
             life = None
         away_us = life.away_since_us if life else 0
         error, error_us = (life.journal.last_error, life.journal.last_error_us) if life else ("", 0)
+        layout = self.scheme.layout
+        ends_us = None if layout.epoch_us is None else layout.exhausted_us
         return Status(
             namespace=self._config.namespace,
             scheme=self.scheme.name,
@@ -210,6 +216,8 @@ class _Living(Generic[LifeT]):
             store_errors=life.errors if life else 0,
             last_error=error,
             last_error_at=moment(error_us) if error else None,
+            clock_offset_s=life.clock_offset_s() if life else None,
+            exhausted_in_s=None if ends_us is None else (ends_us - now_us) / 1e6,
         )
 
     def _end(self) -> LifeT | None:

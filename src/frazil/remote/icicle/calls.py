@@ -14,7 +14,7 @@ from frazil.redis_link.access import Access
 from frazil.remote.base import Life
 from frazil.remote.icicle.pool import Asking, Pool, ServerHealth
 from frazil.remote.icicle.server import MOST_IDS, ServerCalls
-from frazil.system.clock import boot_s
+from frazil.system.clock import boot_ns, boot_s, wall_us
 from frazil.system.imports import load
 from frazil.system.steps import Steps
 
@@ -63,6 +63,12 @@ class PoolCalls(Life):
         patience_s = config.accesses[0].timeout_s
         named = [(server.name, server) for server in config.servers(self.server_of)]
         self.pool = Pool(named, config.request.timeout_us / 1e6, patience_s, boot_s)
+
+    def clock_offset_s(self) -> float | None:
+        boot_us = wall_us() - boot_ns() // 1000
+        known = [each.server.apart_us for each in self.pool.standings]
+        apart_us = [boot_us - one for one in known if one is not None]
+        return max(apart_us, key=abs) / 1e6 if apart_us else None
 
     def ids(self, count: int) -> Steps[list[int]]:
         spans = yield from self.spans(count)

@@ -31,6 +31,7 @@ MOST_LEAD_US = 1_000_000
 LAST_SHARD = 1023
 
 _REFUSED = re.compile(r"ICICLE ([A-Z]+): (.*)", re.DOTALL)
+_APART = re.compile(r"its clock says (\d+) us and the caller's (\d+)")
 _KINDS: dict[str, type[FrazilError]] = {"CLOCK": ClockError, "EXHAUSTED": LayoutExhausted}
 
 
@@ -134,14 +135,18 @@ def refusal(error: Exception, name: str) -> FrazilError | None:
     found = _REFUSED.match(str(error))
     if found is None:
         return None
-    return _KINDS.get(found[1], ConfigError)(f"{name}: {found[2]}", url=name, code=found[1])
+    facts: dict[str, Any] = {"url": name, "code": found[1]}
+    if apart := _APART.match(found[2]):
+        facts |= {"reading_us": int(apart[1]), "witness_us": int(apart[2])}
+    return _KINDS.get(found[1], ConfigError)(f"{name}: {found[2]}", **facts)
 
 
 class ServerCalls:
     """A server, or a cluster, that issues IDs of one namespace: its verbs, as steps.
 
-    shard: the one that it must have; None for any. Raises RegistryUnavailable, ConfigError,
-    ClockError and LayoutExhausted.
+    shard: the one that it must have; None for any. apart_us: the server's clock less this host's
+    boot clock, as of the last answer that shows it; else None. Raises RegistryUnavailable,
+    ConfigError, ClockError and LayoutExhausted.
     """
 
     link_of: Callable[..., Any]  # Link or AsyncLink
@@ -152,6 +157,7 @@ class ServerCalls:
         self.name = access.name  # without a password
         self.namespace = namespace
         self.shard = shard
+        self.apart_us: int | None = None
         self._key = key_of(namespace)
         self._seen_us = 0
         self._ahead_us = 0  # the server's clock less this host's boot clock, at most; 0: unknown
@@ -162,9 +168,11 @@ class ServerCalls:
 
     def looking(self, within_s: float) -> Steps[State]:
         """Read the state of the namespace."""
+        sent_us = boot_ns() // 1000
         found = state((yield from self._calling("look", within_s)))
         if found is None:
             raise (yield from self.link.distrust())
+        self._compare(found.now_us, sent_us)
         return found
 
     def _giving(self, verb: str, most: int, within_s: float, **about: Any) -> Steps[Issued]:
@@ -178,13 +186,25 @@ class ServerCalls:
             raise (yield from self.link.distrust())
         self._ahead_us = max(self._ahead_us, given.top_us - sent_us)
         self._seen_us = max(self._seen_us, given.top_us)
+        if given.spans:  # after a loss, IDs begin when its clock has passed the lost one
+            self._compare(given.top_us, sent_us)
         return given
 
     def _calling(self, verb: str, within_s: float, **about: Any) -> Steps[list[str]]:
         asked = arguments(verb, replicas=self.access.replicas, **about)
         again = ["incarnation", *asked[1:]]
-        answer: list[str] = yield partial(self.link.call, self._key, asked, again, within_s)
+        sent_us = boot_ns() // 1000
+        try:
+            answer: list[str] = yield partial(self.link.call, self._key, asked, again, within_s)
+        except ClockError as error:
+            if "reading_us" in error.facts:
+                self._compare(error.facts["reading_us"], sent_us)
+            raise
         return answer
+
+    def _compare(self, server_us: int, sent_us: int) -> None:
+        """Remember what its clock showed, half way between the request and now."""
+        self.apart_us = server_us - (sent_us + boot_ns() // 1000) // 2
 
 
 class IcicleServer(ServerCalls):

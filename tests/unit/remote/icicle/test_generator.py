@@ -25,7 +25,7 @@ from frazil.errors import (
 from frazil.remote.icicle.generator import IcicleGenerator
 from tests.servers.certificates import make_certificates
 from tests.servers.icicle import Caller
-from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
+from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
 from tests.tools.proxy import Proxy
 
 
@@ -332,6 +332,29 @@ class TestRefusals:
             time.sleep(0.2)
             with pytest.raises(ClockError, match="set the one that is wrong"):
                 frazil.open(url_of(server), namespace="test")()
+
+    def test_a_clock_that_is_apart(self, servers, url):
+        """The status has the offset of the server that is furthest apart, also of a refusal."""
+
+        async def awaited(pool):
+            async with frazil.aio.open(pool, namespace="test") as ids:
+                await ids.take(9)
+                return ids.status()
+
+        with Server(faked=True) as server:
+            Caller(server).init(9)
+            pool = url_of(servers[0], server)
+            with frazil.open(pool, namespace="test") as ids:
+                before = ids.status()
+                assert (before.clock_offset_s, before.exhausted_in_s > 1e9) == (None, True)
+                ids()
+                assert ids.status().clock_offset_s == pytest.approx(0, abs=5)
+                server.step_clock(30)
+                assert shards(ids() for _ in range(4)) == {0, 9}
+                assert ids.status().clock_offset_s == pytest.approx(-30, abs=5)
+                assert asyncio.run(awaited(pool)).clock_offset_s == pytest.approx(-30, abs=5)
+                server.step_clock(3600)
+                until(lambda: [ids(), ids.status().clock_offset_s][1] < -3500, "a refusal")
 
 
 class TestTrouble:
