@@ -3,11 +3,11 @@
 Command: ``python -m evidence.benchmarks.incidents FAULT``.
 
 Two web programs run (``incident_web``), one with threads under gunicorn and one with tasks under
-uvicorn, on a real Redis. Clients ask each of them for 20 IDs a second. The fault comes after a
-minute (``--before``), lasts ``--minutes``, and is watched for two minutes after its end. Each
-second the readiness probe and ``status()`` are asked. A Prometheus server, if there is one on
-PATH, scrapes both programs and evaluates ``deploy/alerts.yml``; which alerts fire is asked of it
-each second. All IDs are compared at the end.
+uvicorn, on a real Redis; with ``--service`` also ``frazil serve``. Clients ask each of them for 20
+IDs a second. The fault comes after a minute (``--before``), lasts ``--minutes``, and is watched for
+two minutes after its end. Each second the readiness probe and ``status()`` are asked. A Prometheus
+server, if there is one on PATH, scrapes all programs and evaluates ``deploy/alerts.yml``; which
+alerts fire is asked of it each second. All IDs are compared at the end.
 
     store       Redis is stopped, and comes back empty
     host-clock  the clocks of both programs step forward by a minute, and back
@@ -34,6 +34,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ _SCHEMES = {
     "counter": "tickets",
     "exhausted": "sign:1=0 time:40 node:10 sequence:13 @1ms since 1993-01-01",
 }
+_SERVED = {"claim_left_s": "seconds_left", "trouble_s": "store_away_s"}  # as a status calls them
 _CLIENTS = 4
 _PAUSE_S = 0.2
 _STEP_S = 60.0
@@ -97,6 +99,13 @@ class Program:
         command = ["gunicorn", "--threads", "16", *where, f"{factory}()"]
         if self.kind == "tasks":
             command = ["uvicorn", "--factory", factory, "--port", str(self.port)]
+        if self.kind == "service":
+            config = self.log.with_suffix(".toml")
+            values = {"registry": env["FRAZIL_URL"], "scheme": env["SCHEME"], "timeout": "2s"}
+            lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
+            config.write_text("\n".join(["[namespaces.orders]", *lines]))
+            command = ["frazil", "serve", "--config", str(config), "--port", str(self.port)]
+            self.log = self.log.with_suffix(".out")
         with self.log.with_suffix(".out").open("wb") as out:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", *command],
@@ -105,7 +114,7 @@ class Program:
                 stdout=out,
                 stderr=out,
             )
-        until(lambda: self.get("/status")[0] == 200, f"{self.name} to answer")
+        until(lambda: self.get("/metrics")[0] == 200, f"{self.name} to answer")
         jobs = [self._client] * _CLIENTS + [self._probe]
         self._threads = [threading.Thread(target=job, daemon=True) for job in jobs]
         for thread in self._threads:
@@ -136,12 +145,13 @@ class Program:
         while not self._ended.wait(_PAUSE_S):
             asked = time.monotonic()
             try:
-                link.request("POST", "/orders")
+                served = self.kind == "service"
+                link.request("POST", "/v1/orders/ids?n=1" if served else "/orders")
                 answer = link.getresponse()
                 body = answer.read()
                 code = str(answer.status)
                 if answer.status == 200:
-                    self.ids.append(int(body))
+                    self.ids.append(int(json.loads(body)["ids"][0] if served else body))
             except OSError:
                 link.close()
                 code = "cut"
@@ -157,9 +167,10 @@ class Program:
             if code != 200:
                 said = re.sub(r"\b[\d.]+ s\b", "… s", why.decode().strip())
                 self._mark(seen, f"red: {said}")
-            status = self.get("/status")[1]
+            status = self.get("/v1/orders/status" if self.kind == "service" else "/status")[1]
             if status:
-                seen.status = json.loads(status)
+                told = json.loads(status)
+                seen.status = {_SERVED.get(name, name): value for name, value in told.items()}
                 if seen.status["seconds_left"] is not None:
                     seen.left_s.append(seen.status["seconds_left"])
 
@@ -178,8 +189,11 @@ class Program:
         text = self.log.read_text(encoding="utf-8") if self.log.exists() else ""
         for line in text.splitlines():
             record = json.loads(line)
-            minute = int((record["time"] - self.began) // 60)
-            found[minute].append(f"{record['level']} {record['frazil_event']}")
+            at_s = record["time"]
+            if self.kind == "service":
+                at_s = datetime.fromisoformat(at_s).timestamp()
+            event = record.get("frazil_event") or record["event"].partition(":")[0]
+            found[int((at_s - self.began) // 60)].append(f"{record['level'].upper()} {event}")
         return found
 
 
@@ -299,6 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("fault", choices=_FAULTS)
     parser.add_argument("--minutes", type=float, default=10.0, help="how long the fault lasts")
     parser.add_argument("--before", type=float, default=1.0, help="minutes without the fault")
+    parser.add_argument("--service", action="store_true", help="run frazil serve as well")
     parser.add_argument("--horizon", default="", help="of the claims, like 20min; default 5s")
     given = parser.parse_args(arguments)
     with ExitStack() as stack:
@@ -312,7 +327,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         env |= clock.env if given.fault == "host-clock" else {}
         env |= {"EACH": "1"} if given.fault == "each" else {}
         began = time.time()
-        first = [Program(kind, kind, place, began) for kind in ("threads", "tasks")]
+        kinds = ("threads", "tasks", *["service"] * given.service)
+        first = [Program(kind, kind, place, began) for kind in kinds]
         later = [Program(f"new {one.name}", one.kind, place, began) for one in first]
         later = later if given.fault == "numbers" else []
         programs = [*first, *later]
