@@ -2,8 +2,9 @@
 
 ``gunicorn 'evidence.benchmarks.incident_web:threads()'`` has threads and ``frazil.open``, ``uvicorn
 --factory evidence.benchmarks.incident_web:tasks`` has tasks and ``frazil.aio.open``. FRAZIL_URL
-names the store and SCHEME the layout. LOG is the file of the log, one JSON object a line. With
-EACH=1 a request opens a generator of its own, which is the mistake that ``waits.md`` asks for.
+names the store, SCHEME the layout, and BLOCK how many values of a counter are claimed at a time.
+LOG is the file of the log, one JSON object a line. With EACH=1 a request opens a generator of its
+own, which is the mistake that ``waits.md`` asks for.
 """
 
 import asyncio
@@ -27,6 +28,7 @@ _OPTIONS: dict[str, Any] = {
     "namespace": "orders",
     "scheme": os.environ.get("SCHEME", "icicle"),
     "timeout": "2s",
+    "block": int(os.environ["BLOCK"]) if "BLOCK" in os.environ else None,
 }
 
 

@@ -34,7 +34,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -50,10 +50,11 @@ __all__ = ["main"]
 
 ROOT = Path(__file__).resolve().parents[2]
 _FAULTS = ("store", "host-clock", "store-clock", "numbers", "each", "counter", "exhausted")
+_EPOCH = datetime.now(UTC) + timedelta(days=365, milliseconds=-(2**40))
 _SCHEMES = {
     "numbers": "sign:1=0 time:41 node:1 sequence:12 @1ms since 2025-01-01",
     "counter": "tickets",
-    "exhausted": "sign:1=0 time:40 node:10 sequence:13 @1ms since 1993-01-01",
+    "exhausted": f"sign:1=0 time:40 node:10 sequence:13 @1ms since {_EPOCH:%Y-%m-%d}",
 }
 _SERVED = {"claim_left_s": "seconds_left", "trouble_s": "store_away_s"}  # as a status calls them
 _CLIENTS = 4
@@ -103,6 +104,8 @@ class Program:
             config = self.log.with_suffix(".toml")
             values = {"registry": env["FRAZIL_URL"], "scheme": env["SCHEME"], "timeout": "2s"}
             lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
+            if "BLOCK" in env:
+                lines.append(f"block = {env['BLOCK']}")
             config.write_text("\n".join(["[namespaces.orders]", *lines]))
             command = ["frazil", "serve", "--config", str(config), "--port", str(self.port)]
             self.log = self.log.with_suffix(".out")
@@ -326,6 +329,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         env = {"FRAZIL_URL": url, "SCHEME": scheme}
         env |= clock.env if given.fault == "host-clock" else {}
         env |= {"EACH": "1"} if given.fault == "each" else {}
+        env |= {"BLOCK": "1"} if given.fault == "counter" else {}
         began = time.time()
         kinds = ("threads", "tasks", *["service"] * given.service)
         first = [Program(kind, kind, place, began) for kind in kinds]
