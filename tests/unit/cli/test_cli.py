@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -55,6 +56,20 @@ def test_version(call):
     text = call("--version").stdout
     assert text.startswith(f"frazil {frazil.__version__} (")
     assert ("compiled" in text) == frazil.COMPILED
+    run = [sys.executable, "-X", "importtime", "-m", "frazil", "--version"]
+    answer = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert answer.stdout == text
+    assert "click" not in answer.stderr  # which takes longer to load than all the rest
+
+
+def test_version_that_cannot_be_written():
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        answer = subprocess.run(
+            [sys.executable, "-m", "frazil", "--version"], stdout=full, stderr=subprocess.PIPE,
+            check=False,
+        )  # fmt: skip
+    assert answer.returncode == 2
+    assert b"No space left" in answer.stderr
 
 
 @pytest.mark.parametrize("name", ["mint", "inspect", "plan", "claims", "init", "sql"])
