@@ -18,7 +18,6 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -166,6 +165,8 @@ class _Commands(click.Group):
 
 def _hint(name: str) -> str:
     """What may be meant by an unknown command."""
+    from difflib import get_close_matches
+
     near = get_close_matches(name, _help_lines(), n=1)
     return f"did you mean {near[0]!r}?" if near else f"commands: {', '.join(_help_lines())}"
 

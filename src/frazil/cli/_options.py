@@ -8,16 +8,17 @@ an error before the command starts.
 
 from collections.abc import Callable
 from functools import reduce, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from frazil.generator.request import Request, make_request
-from frazil.registries.commands import options_of
 from frazil.schemes.alphabet import ENCODINGS
 from frazil.schemes.presets import PRESETS
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
+
+if TYPE_CHECKING:
+    from frazil.generator.request import Request
 
 
 def schemes_like(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -135,9 +136,11 @@ def is_default(*names: str) -> bool:
     return all(source(name) is click.core.ParameterSource.DEFAULT for name in names)
 
 
-def typed_command(name: str, request: Request) -> str:
+def typed_command(name: str, request: "Request") -> str:
     """Another command for the same request, with the options that were typed for this one."""
     from shlex import join  # slow to load, and for messages only
+
+    from frazil.registries.commands import options_of
 
     words = ["frazil", name]
     if not is_default("url"):
@@ -158,6 +161,8 @@ def _with_request(run: Command) -> Command:
         timeout: str = "10s",
         **rest: Any,
     ) -> None:
+        from frazil.generator.request import make_request  # no part of a command without a request
+
         request = make_request(
             url,
             scheme,

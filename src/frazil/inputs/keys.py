@@ -34,11 +34,11 @@ from binascii import Error as Base64Error
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hmac import compare_digest
 from pathlib import Path
 from typing import Any, Never, TypeAlias
 
 from frazil.errors import ConfigError
+from frazil.system.imports import load
 
 _SIZES = (128, 192, 256)
 _NUMBERS = range(1, 10)
@@ -67,7 +67,10 @@ class Secret:
         return "***"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and compare_digest(self._bytes, other._bytes)
+        if not isinstance(other, Secret):
+            return False
+        # Imported here because it loads OpenSSL, which a process without a key does not need.
+        return bool(load("hmac:compare_digest")(self._bytes, other._bytes))
 
     def __hash__(self) -> int:
         return hash(self._bytes)
