@@ -75,7 +75,7 @@ def scheme_options(run: Command, *, default: str | None = None, keyed: bool = Tr
     default: what help shows as that of ``--scheme``.
     """
     key = (_KEY,) if keyed else ()
-    return _decorate(_with_scheme(run), _scheme(default), *_LAYOUT, *_TEXT, *key)
+    return decorate(_with_scheme(run), _scheme(default), *_LAYOUT, *_TEXT, *key)
 
 
 def request_options(
@@ -95,7 +95,7 @@ def request_options(
     )
     text = (*_TEXT, _KEY) if with_text else ()
     rest = (_namespace(namespace), _scheme(), *_LAYOUT, *text)
-    return _decorate(_with_scheme(_with_request(run)), url, *rest)
+    return decorate(_with_scheme(_with_request(run)), url, *rest)
 
 
 def registry_argument(run: Command, *, scheme: str | None = None) -> Command:
@@ -105,7 +105,7 @@ def registry_argument(run: Command, *, scheme: str | None = None) -> Command:
     """
     url = click.argument("url", required=False, metavar="[URL]")
     rest = (_namespace(), _scheme(scheme), *_LAYOUT)
-    return _decorate(_with_scheme(_with_request(run)), url, *rest)
+    return decorate(_with_scheme(_with_request(run)), url, *rest)
 
 
 def _scheme(shown: str | None = None) -> Decorator:
@@ -209,6 +209,6 @@ def _values(fields: tuple[str, ...]) -> dict[str, int]:
     return values
 
 
-def _decorate(run: Command, *options: Decorator) -> Command:
+def decorate(run: Command, *options: Decorator) -> Command:
     """Add options to a command; help lists them in this order."""
     return reduce(lambda decorated, option: option(decorated), reversed(options), run)

@@ -65,7 +65,7 @@ def audited(
 
         batches = direct(reading)
         at = _index(batches.schema.names, name, file)
-        database.register(f"arrow_{index}", Numbered(batches, at))
+        database.register(f"arrow_{index}", Numbered(batches.column(at)))
         rows, own = f"FROM arrow_{index}", '"0"'
         uuid = str(batches.schema.field(at).type) == "fixed_size_binary[16]"
     else:

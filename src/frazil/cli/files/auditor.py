@@ -19,20 +19,12 @@ from frazil.cli.files.audited import NO_NUMBER, NO_TEXT, Audited, audited
 from frazil.cli.files.database import lines_of, printable, text_problem, unreadable
 from frazil.cli.files.formats import shown
 from frazil.cli.files.reading import Reading
-from frazil.cli.files.survey import Fields, Survey
+from frazil.cli.files.survey import Survey, fields_query, survey_of
 from frazil.errors import CodecError
 from frazil.schemes.scheme import Scheme
 
 _NUMBER_BITS = 48
 _SHOWN_CHARACTERS = 60  # of a text that is not an ID
-
-
-class Place(NamedTuple):
-    """The file of a row, and its line or row number."""
-
-    file: str
-    unit: str
-    number: int
 
 
 class Invalid(NamedTuple):
@@ -62,23 +54,18 @@ class Auditor:
     def __init__(
         self, scheme: Scheme | None, database: duckdb.DuckDBPyConnection, kept_max: int
     ) -> None:
-        self.scheme = scheme
-        self.kept_max = kept_max
-        self.first_invalid: list[Invalid] = []
+        self.scheme, self.kept_max = scheme, kept_max
+        self.names: list[str] = []
+        """The files."""
         self.duplicates = 0
         """Rows with the ID of an earlier row."""
+        self.first_invalid: list[Invalid] = []
         self.first_duplicates: list[Duplicate] = []
         self._database = database
-        self._fields = Fields(scheme)
         self._files: list[tuple[Reading, Audited]] = []
         self._lines: dict[int, int] = {}
         if scheme is not None and not _is_plain(scheme):
             _register(database, scheme)
-
-    @property
-    def names(self) -> list[str]:
-        """The files."""
-        return [shown(reading.files[0]) for reading, _ in self._files]
 
     @property
     def clean(self) -> bool:
@@ -88,17 +75,19 @@ class Auditor:
     def read(self, reading: Reading, column: str) -> None:
         """Audit a file."""
         index = len(self._files)
+        self.names.append(shown(reading.files[0]))
         try:
             self._files.append((reading, audited(reading, column, self._database, index)))
             made = "INSERT INTO found" if index else "CREATE TEMP TABLE found AS"
-            self._database.execute(f"{made} {self._fields.query(index, self._rows(index))}")
+            query = fields_query(self.scheme, index, self._rows(index))
+            self._database.execute(f"{made} {query}")
         except duckdb.Error as error:
             raise unreadable(reading, error) from None
 
     def finish(self) -> None:
         """Search for duplicates, and for the lines of what was found."""
         try:
-            self.survey = self._fields.survey(self._database)
+            self.survey = survey_of(self.scheme, self._database)
             self._add_invalid()
             # Without a scheme, keys are texts, which seldom increase.
             if self.survey.rows > 1 and not (self.survey.increasing and self.scheme):
@@ -107,11 +96,11 @@ class Auditor:
         except duckdb.Error as error:
             raise unreadable(self._files[0][0], error) from None
 
-    def place(self, position: int) -> Place:
-        """The file and line of a position."""
+    def place(self, position: int) -> tuple[str, str, int]:
+        """The file of a row, ``line`` or ``row``, and its number."""
         file = position >> _NUMBER_BITS
         number = self._lines.get(position, position & ((1 << _NUMBER_BITS) - 1))
-        return Place(self.names[file], self._files[file][1].unit or "line", number)
+        return self.names[file], self._files[file][1].unit or "line", number
 
     def text(self, key: int | str) -> str:
         """The text of an ID."""
@@ -188,7 +177,7 @@ class Auditor:
             base = index << _NUMBER_BITS
             rows = {each - base for each in positions if each >> _NUMBER_BITS == index}
             if rows and not column.unit:
-                found = lines_of(reading, reading.files[0], rows)
+                found = lines_of(reading, rows)
                 self._lines |= {base + row: line for row, line in found.items()}
 
 
@@ -222,17 +211,22 @@ def _key(scheme: Scheme | None, column: Audited) -> str:
 
 def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:
     """Add the function that reads texts, a vector at a time."""
+    import numpy as np
     import pyarrow as pa
     from duckdb.func import PythonUDFType
 
     from frazil.cli.files.id_column import as_arrow
+    from frazil.schemes import arrays
 
     def decode(column: Any) -> Any:
         texts = [text or "" for text in column.to_pylist()]
+        valid = None
         try:
-            found, valid = scheme.codec.decode_array(texts), None
+            found = scheme.codec.decode_array(texts)
         except CodecError:
-            found, valid = _decode_each(scheme, texts)
+            numbers = [_parsed(scheme, text) for text in texts]
+            valid = np.array([number is not None for number in numbers])
+            found = arrays.from_ints([number or 0 for number in numbers], scheme.bits)
         if scheme.bits <= 64:
             return as_arrow(found, valid)
         halves = [as_arrow(found[half], valid) for half in ("hi", "lo")]
@@ -244,14 +238,7 @@ def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:
     database.create_function("frazil_decode", decode, ["VARCHAR"], kind, type=PythonUDFType.ARROW)
 
 
-def _decode_each(scheme: Scheme, texts: list[str]) -> tuple[Any, Any]:
-    """The IDs of texts some of which are invalid, and which are valid."""
-    import numpy as np
-
-    from frazil.schemes import arrays
-
-    numbers, valid = [0] * len(texts), np.zeros(len(texts), bool)
-    for i, text in enumerate(texts):
-        with suppress(CodecError):
-            numbers[i], valid[i] = scheme.parse(text), True
-    return arrays.from_ints(numbers, scheme.bits), valid
+def _parsed(scheme: Scheme, text: str) -> int | None:
+    with suppress(CodecError):
+        return scheme.parse(text)
+    return None

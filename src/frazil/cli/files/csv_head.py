@@ -58,11 +58,9 @@ def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int 
     while at < len(lines) and not lines[at].strip("\r\n"):
         at += 1
     if at >= len(lines):
-        raise ConfigError(
-            f"{source.name} is empty; a CSV file needs at least a header", path=source.path
-        )
+        raise source.error(f"{source.name} is empty; a CSV file needs at least a header")
     rest = lines[at : at + _SNIFFED_LINES]
-    delimiter = delimiter or _guess_delimiter(source.path, rest)
+    delimiter = delimiter or _guess_delimiter(source.file, rest)
     names, first = _checked(source, lines, at, delimiter, skip, header=header)
     end = first[len(first.rstrip("\r\n")) :][-2:]
     end = end if end == "\r\n" else end[-1:]

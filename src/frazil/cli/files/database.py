@@ -7,8 +7,9 @@ line of JSON. So a file with a fault is read once more, by Python.
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +33,16 @@ def connect(memory_bytes: int, folder: Path) -> Iterator[duckdb.DuckDBPyConnecti
 
     Ctrl-C in the block is KeyboardInterrupt, also where DuckDB raises an error of its own.
     """
+    temporary = str(folder / "duckdb")
     database = duckdb.connect(
-        config={
-            "memory_limit": f"{memory_bytes >> 20}MiB",
-            "temp_directory": str(folder / "duckdb"),
-        }
+        config={"memory_limit": f"{memory_bytes >> 20}MiB", "temp_directory": temporary}
     )
+    threads = max(1, memory_bytes // _THREAD_BYTES)
     try:
-        database.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
-        database.execute("SET TimeZone = 'UTC'")
-        threads = max(1, memory_bytes // _THREAD_BYTES)
-        database.execute(f"SET threads = least({threads}, current_setting('threads'))")
+        database.execute(
+            "SET enable_progress_bar = true; SET enable_progress_bar_print = false; "
+            f"SET TimeZone = 'UTC'; SET threads = least({threads}, current_setting('threads'))"
+        )
         yield database
     except RuntimeError as error:
         if str(error) == _INTERRUPTED:
@@ -87,37 +87,27 @@ def fault(reading: Reading, *, ends: bool = False) -> ConfigError | None:
     return None
 
 
-def lines_of(reading: Reading, file: str, rows: set[int]) -> dict[int, int]:
+def lines_of(reading: Reading, rows: set[int]) -> dict[int, int]:
     """On which line each of some rows begins; rows count from 1, without header and blank ones."""
-    found: dict[int, int] = {}
-    count = 0
-    rows_found: Iterator[tuple[int, Any]] = (
-        _records(reading, file)
-        if reading.kind == "csv"
-        else ((number, line.strip()) for number, line in reading.source(file).lines())
-    )
-    for number, row in rows_found:
-        count += bool(row)
-        if count in rows:
-            found.setdefault(count, number)
-            if len(found) == len(rows):
-                break
-    return found
+    (file,) = reading.files
+    found: Iterable[tuple[int, Any]] = reading.source(file).lines()
+    if reading.kind == "csv":
+        found = _records(reading, file)
+    numbers = (number for number, row in found if (row if reading.kind == "csv" else row.strip()))
+    return {row: number for row, number in enumerate(islice(numbers, max(rows)), 1) if row in rows}
 
 
 def _problems(reading: Reading, file: str, *, ends: bool) -> Iterator[tuple[int, str]]:
     """The lines with a fault: first of all those whose text is wrong, then those of odd rows."""
-    first = None
+    other_ends = set()
     for number, line in reading.source(file).lines():
         text = line.decode("utf-8", "surrogateescape")
+        other_ends.add(line.endswith(b"\r"))
         if problem := text_problem(text):
             yield number, problem + ("; correct it" if "half" in problem else _CHARSET)
-        elif reading.kind == "jsonl":
-            if problem := _json_problem(text):
-                yield number, problem
-        elif ends and line.endswith(b"\r") != (
-            first := line.endswith(b"\r") if first is None else first
-        ):
+        elif reading.kind == "jsonl" and (problem := _json_problem(text)):
+            yield number, problem
+        elif ends and len(other_ends) > 1:
             yield number, "it has another line end than the first; make them equal, with dos2unix"
     if reading.kind == "csv":
         width = len(reading.head(file).names)

@@ -14,17 +14,9 @@ from frazil.errors import ConfigError
 from frazil.system.extras import missing_extra
 
 FORMATS = ("csv", "jsonl", "parquet", "arrow", "text")
-_KINDS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".txt": "text",
-}
+_KINDS = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_KINDS |= {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
+_KINDS[".txt"] = "text"
 _PACKED = {".gz": "gzip", ".zst": "zstd"}
 _WHOLE = ("parquet", "arrow")  # compressed inside, so .gz and .zst mean nothing for them
 
@@ -64,10 +56,8 @@ def format_of(
     ending = ending_of(path)
     kind = given or (_KINDS.get(ending) if ending else default)
     if kind is None and not ending:
-        raise ConfigError(
-            f"{shown(path)} has no ending that names its format; set it, like {option} csv",
-            path=path,
-        )
+        problem = f"has no ending that names its format; set it, like {option} csv"
+        raise ConfigError(f"{shown(path)} {problem}", path=path)
     if kind is None or (kind in _WHOLE and packing_of(path) and not given):
         raise ConfigError(
             f"{path}: the ending '{ending}' is unknown; known are {', '.join(_KINDS)}, "
@@ -79,36 +69,29 @@ def format_of(
 
 def same_format(files: list[str], given: str | None) -> str:
     """The one format of all files. Raises ConfigError if they differ."""
-    kinds = sorted({format_of(file, given) for file in files})
-    if len(kinds) > 1:
-        raise ConfigError(
-            f"the input has files of different formats ({', '.join(kinds)}); stamp one format at "
-            "a time",
-            path=files[0],
-        )
-    return kinds[0]
+    kind, *others = sorted({format_of(file, given) for file in files})
+    if others:
+        found = ", ".join([kind, *others])
+        problem = f"the input has files of different formats ({found}); stamp one format at a time"
+        raise ConfigError(problem, path=files[0])
+    return kind
 
 
 def files_of(paths: Iterable[str]) -> list[str]:
     """The files that the paths name, in order. Raises ConfigError for a path that names none."""
     found: list[str] = []
-    names: Iterable[str]
     for path in paths:
         if Path(path).is_dir():
-            inside = map(str, Path(path).rglob("*"))
-            names = (name for name in inside if ending_of(name) in _KINDS)
+            names = [str(each) for each in Path(path).rglob("*") if ending_of(str(each)) in _KINDS]
         elif glob.has_magic(path) and not Path(path).is_file():
-            names = glob.iglob(path, recursive=True)  # noqa: PTH207
+            names = glob.glob(path, recursive=True)  # noqa: PTH207
         else:
             found.append(path)  # one that is missing is an error when it is read
             continue
         files = sorted(name for name in names if Path(name).is_file())
         if not files:
-            raise ConfigError(
-                f"{path} names no file; write a file, a folder of files, or a glob in quotes, like "
-                "'events/*/*.parquet'",
-                path=path,
-            )
+            problem = "names no file; write a file, a folder of files, or a glob in quotes, like"
+            raise ConfigError(f"{path} {problem} 'events/*/*.parquet'", path=path)
         found += files
     return found
 
@@ -125,8 +108,6 @@ def check_keys(files: Iterable[str], names: Iterable[str]) -> None:
     for file in files:
         for key in hive_keys(file):
             if key.lower() in known:
-                raise ConfigError(
-                    f"{file} has a column {key!r}, and the folder '{key}=...' above it would "
-                    "replace its values; rename the folder or the column",
-                    path=file,
-                )
+                problem = f"{file} has a column {key!r}, and the folder '{key}=...' above it would"
+                end = "replace its values; rename the folder or the column"
+                raise ConfigError(f"{problem} {end}", path=file)

@@ -29,11 +29,16 @@ def as_arrow(numbers: Any, valid: Any = None) -> Any:
     return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [bits, data])
 
 
+def _as_texts(data: Any, ends: Any) -> Any:
+    """An array of texts in one buffer. ends: where each begins, and where the last one ends."""
+    ends = pa.py_buffer(np.asarray(ends, np.int32))
+    return pa.StringArray.from_buffers(ends.size // 4 - 1, ends, pa.py_buffer(data))
+
+
 def one_text(text: str) -> Any:
     """A text as a scalar of Arrow."""
     data = text.encode()
-    ends = pa.py_buffer(np.array([0, len(data)], np.int32))
-    return pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(data)])[0]
+    return _as_texts(data, [0, len(data)])[0]
 
 
 class Ids:
@@ -42,14 +47,14 @@ class Ids:
     ``numeric``: whether every ID is a number that fits a signed column of 64 bits.
     """
 
+    first: str | None = None
+    last: str | None = None
+    count = 0
+
     def __init__(self, generator: frazil.Generator) -> None:
-        self._generator = generator
-        scheme = self._scheme = generator.scheme
-        self._plain = scheme.encoding == "decimal" and scheme.bits <= 64
-        self.numeric = self._plain and scheme.signed_safe and not scheme.prefix
-        self.count = 0
-        self.first: str | None = None
-        self.last: str | None = None
+        self._generator, self._scheme = generator, generator.scheme
+        self._plain = self._scheme.encoding == "decimal" and self._scheme.bits <= 64
+        self.numeric = self._plain and self._scheme.signed_safe and not self._scheme.prefix
 
     def numbers(self, count: int) -> Any:
         """The next IDs as an Arrow array of int64; only if they are ``numeric``."""
@@ -60,17 +65,13 @@ class Ids:
         row = self._next(count)
         if self._plain:
             texts = pc.cast(as_arrow(row), pa.string())
-            if not self._scheme.prefix:
-                return texts
-            return pc.binary_join_element_wise(one_text(self._scheme.prefix), texts, one_text(""))
+            parts = one_text(self._scheme.prefix), texts, one_text("")
+            return pc.binary_join_element_wise(*parts) if self._scheme.prefix else texts
         # Every encoding but decimal has one width, so the array is its own buffer.
         encoded = self._scheme.codec.encode_array(row)
         if self._scheme.encoding == "decimal":
             return pa.array(encoded.astype(str))
-        offsets = np.arange(len(encoded) + 1, dtype=np.int32) * encoded.itemsize
-        return pa.StringArray.from_buffers(
-            len(encoded), pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(encoded))
-        )
+        return _as_texts(np.ascontiguousarray(encoded), np.arange(count + 1) * encoded.itemsize)
 
     def _next(self, count: int) -> Any:
         row = self._generator.array(count)

@@ -1,15 +1,14 @@
 """Files to read: their format, what the options say about it, and what DuckDB can read of them."""
 
 import glob
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from frazil.cli.files.csv_head import CsvHead, read_head
 from frazil.cli.files.formats import hive_keys
 from frazil.cli.files.options import Memory
-from frazil.cli.files.streams import Source, copy_of_input
+from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
 
 
@@ -30,17 +29,24 @@ class Reading:
     charset: str | None = None
     skip: int | None = None
     infer: bool = False
-    _plain: dict[str, tuple[str, str]] = field(default_factory=dict, init=False)
+    _sources: dict[tuple[str, int], Source] = field(default_factory=dict, init=False)
 
-    def source(self, file: str) -> Source:
-        """A file as bytes. Standard input is copied to a temporary file first."""
-        if file != "-":
-            return Source(file, self.charset)
-        copy = self.folder / "standard-input"
-        if not copy.exists():
-            with self._temporary():
-                copy_of_input(copy)
-        return Source(str(copy), self.charset, "-")
+    def source(self, file: str, before: int = 0) -> Source:
+        """A file whose bytes can be read many times: UTF-8, if it is a text.
+
+        Standard input, a pipe, and a text of another character set is copied first, and so are the
+        bytes behind the first ``before``, if there are such.
+        """
+        if (file, before) not in self._sources:
+            source = self.source(file) if before else Source(file)
+            charset = None if before or self.kind in ("parquet", "arrow") else self.charset
+            if before or charset or file == "-" or _is_read_once(Path(file)):
+                source = Source(file, self._copy(file, source.blocks(charset), before))
+            elif source.packing():  # DuckDB reads truncated zstd without an error
+                for _ in source.blocks():
+                    pass
+            self._sources[file, before] = source
+        return self._sources[file, before]
 
     def head(self, file: str) -> CsvHead:
         """The beginning of a CSV file. Raises ConfigError if it is not a table, or unclear."""
@@ -49,42 +55,31 @@ class Reading:
         )
 
     def plain(self, file: str, before: int = 0) -> tuple[str, str]:
-        """The file, or a copy that DuckDB can read: a pattern of names, and its compression.
+        """What DuckDB reads: a pattern of names, and its compression.
 
         before: the bytes to leave out at the beginning.
-        Raises ConfigError if it cannot be read to its end.
         """
-        if file not in self._plain:
-            self._plain[file] = self._checked(file, before)
-        return self._plain[file]
+        source = self.source(file, before)
+        return glob.escape(source.path), source.packing() or "none"
 
-    def _checked(self, file: str, before: int) -> tuple[str, str]:
-        source = self.source(file)
-        if self.charset is None and not before and Path(source.path).is_file():
-            packing = source.packing()
-            if packing:  # DuckDB reads truncated zstd without an error
-                for _ in source.blocks():
-                    pass
-            return glob.escape(source.path), packing or "none"
+    def _copy(self, file: str, blocks: Iterable[bytes], before: int) -> Path:
+        """Write a temporary file. Raises ConfigError if the disk is full."""
         keys = [part for part in Path(file).parts[:-1] if hive_keys(f"{part}/x")]
-        copy = self.folder.joinpath(f"input-{len(list(self.folder.iterdir()))}", *keys, "rows")
-        with self._temporary():
-            copy.parent.mkdir(parents=True)
+        copy = self.folder.joinpath(f"input-{len(self._sources)}", *keys, "rows")
+        try:
+            copy.parent.mkdir(parents=True, exist_ok=True)
             with copy.open("wb") as target:
-                for block in source.blocks():
+                for block in blocks:
                     target.write(block[before:])
                     before = max(before - len(block), 0)
-        return glob.escape(str(copy)), "none"
-
-    @contextmanager
-    def _temporary(self) -> Iterator[None]:
-        """A block that writes temporary files. Raises ConfigError if the disk is full."""
-        try:
-            yield
         except OSError as error:
-            reason = error.strerror or error
+            problem = f"cannot write temporary files in {self.folder.parent}"
             raise ConfigError(
-                f"cannot write temporary files in {self.folder.parent}: {reason}; set TMPDIR to a "
-                "folder with more space",
+                f"{problem}: {error.strerror or error}; set TMPDIR to a folder with more space",
                 path=str(self.folder.parent),
             ) from error
+        return copy
+
+
+def _is_read_once(path: Path) -> bool:
+    return path.exists() and not path.is_file()

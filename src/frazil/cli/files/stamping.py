@@ -7,6 +7,7 @@ Arrow batches. DuckDB reads ahead while IDs are added and rows are written.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import IO, Any
 
@@ -38,15 +39,15 @@ def stamp(
         database = stack.enter_context(connect(reading.memory.database_bytes, reading.folder))
         stack.callback(database.interrupt)
         try:
-            batches = _typed(reading)
-            fraction = batches.fraction if batches else partial(fraction_read, database)
+            typed = _typed(reading)
+            fraction = typed.fraction if typed else partial(fraction_read, database)
             if to in ("csv", "jsonl"):
-                for text in _texts(reading, place, to, database, batches, ids):
+                for text in _texts(reading, place, to, database, typed, ids):
                     with whole():
                         file.write(text)
                     on_progress(fraction(), ids.count)
                 return
-            rows = batches or _by_duckdb(reading, database)
+            rows = typed or _by_duckdb(reading, database)
             schema = _with_column(rows.schema, place, ids)
 
             def stamped() -> Iterator[Any]:
@@ -58,45 +59,46 @@ def stamp(
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
                     on_progress(fraction(), ids.count)
 
-            write_typed(to, file, schema, stamped(), place.column, rows.compression, rows.plain)
+            write_typed(to, file, replace(rows, schema=schema, read=stamped), place.column)
         except (duckdb.Error, pa.ArrowException) as error:
             raise unreadable(reading, error) from None
 
 
 def _typed(reading: Reading) -> Batches | None:
     """The rows of Parquet and Arrow files of one schema; None if DuckDB has to read them."""
-    if reading.kind not in ("parquet", "arrow"):
-        return None
-    found = direct(reading)
-    if found.alike and not hive_keys(*reading.files):
+    found = direct(reading) if reading.kind in ("parquet", "arrow") else None
+    if found is None or (found.alike and not hive_keys(*reading.files)):
         return found
     if reading.kind == "arrow":
-        raise ConfigError(
-            "Arrow files in Hive partitions, or with different columns, cannot be read together; "
-            "stamp them one by one"
-        )
+        problem = "Arrow files in Hive partitions, or with different columns, cannot be read"
+        raise ConfigError(f"{problem} together; stamp them one by one")
     return None
 
 
 def _by_duckdb(reading: Reading, database: duckdb.DuckDBPyConnection) -> Batches:
     table = table_of(reading, database)
-    reader = database.sql(table.query).to_arrow_reader(reading.memory.rows_for(table.row_bytes, 1))
+    schema, batches = _run(reading, database, table, table.query)
     names = table.names
-    schema = pa.schema([reader.schema.field(i).with_name(name) for i, name in enumerate(names)])
-
-    def read() -> Iterator[Any]:
-        for batch in _read(reading, reader):
-            yield pa.RecordBatch.from_arrays(batch.columns[: len(schema)], schema=schema)
-
-    return Batches(schema, read)
+    schema = pa.schema([schema.field(i).with_name(name) for i, name in enumerate(names)])
+    columns = (batch.columns[: len(names)] for batch in batches)
+    return Batches(
+        schema, lambda: (pa.RecordBatch.from_arrays(each, schema=schema) for each in columns)
+    )
 
 
-def _read(reading: Reading, reader: Any) -> Iterator[Any]:
-    """The batches of DuckDB. Arrow raises its errors as OSError, like those of a full disk."""
-    try:
-        yield from reader
-    except OSError as error:
-        raise unreadable(reading, error) from None
+def _run(
+    reading: Reading, database: duckdb.DuckDBPyConnection, table: Table, query: str
+) -> tuple[Any, Iterator[Any]]:
+    """The schema and the batches of a query."""
+    reader = database.sql(query).to_arrow_reader(reading.memory.rows_for(table.row_bytes, 1))
+
+    def batches() -> Iterator[Any]:
+        try:
+            yield from reader
+        except OSError as error:  # as Arrow raises those of DuckDB
+            raise unreadable(reading, error) from None
+
+    return reader.schema, batches()
 
 
 def _with_column(schema: Any, place: Place, ids: Ids) -> Any:
@@ -112,7 +114,7 @@ def _texts(
     place: Place,
     to: str,
     database: duckdb.DuckDBPyConnection,
-    batches: Batches | None,
+    typed: Batches | None,
     ids: Ids,
 ) -> Iterator[memoryview | bytes]:
     """The header of CSV, and the rows with new IDs."""
@@ -121,7 +123,7 @@ def _texts(
         table = Table(json_rows(reading), [])
         query = f"SELECT {copied_json(place)} {table.query}"
     else:
-        table = table_of(reading, database) if batches is None else _registered(database, batches)
+        table = _registered(database, typed) if typed else table_of(reading, database)
         names = table.names
         if reading.kind != "csv" or reading.header:
             if place.column in names:
@@ -132,31 +134,27 @@ def _texts(
         types = database.sql(f"{table.query} LIMIT 0").types if names else []
         query = f"SELECT {row_text(to, table, types, last=place.last)} FROM ({table.query})"
     around = frame(to, place)
-    reader = database.sql(query).to_arrow_reader(reading.memory.rows_for(table.row_bytes, 1))
-    for batch in _read(reading, reader):
+    for batch in _run(reading, database, table, query)[1]:
         column = batch.column(0)
         if column.null_count:
             raise fault(reading) or _column_exists(first, place.column)
         yield joined(column, ids.texts(len(column)), around, last=place.last)
 
 
-def _registered(database: duckdb.DuckDBPyConnection, found: Batches) -> Table:
+def _registered(database: duckdb.DuckDBPyConnection, rows: Batches) -> Table:
     """The rows as a table. Raises ConfigError for a column with a type that DuckDB lacks."""
-    for each in found.schema:
+    for each in rows.schema:
         try:
             database.register("one", pa.Table.from_batches([], pa.schema([each])))
             database.sql("FROM one LIMIT 0").types  # noqa: B018 (it raises)
         except (duckdb.Error, pa.ArrowException):
-            raise ConfigError(
-                f"cannot write the column {each.name!r} as text, because it has the type "
-                f"{each.type}; cast it to another type, or write Parquet or Arrow",
-                column=each.name,
-            ) from None
-    database.register("input", Numbered(found))
-    return Table("FROM input", found.schema.names)
+            problem = f"cannot write the column {each.name!r} as text, because it has the type"
+            end = f"{each.type}; cast it to another type, or write Parquet or Arrow"
+            raise ConfigError(f"{problem} {end}", column=each.name) from None
+    database.register("input", Numbered(rows))
+    return Table("FROM input", rows.schema.names)
 
 
 def _column_exists(name: str, column: str) -> ConfigError:
-    return ConfigError(
-        f"{name} already has a column {column!r}; name another with --column", column=column
-    )
+    problem = f"{name} already has a column {column!r}; name another with --column"
+    return ConfigError(problem, column=column)

@@ -41,49 +41,45 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read. Its methods raise ConfigError if it cannot be read.
+    """A file to read, or ``-``. Its methods raise ConfigError if it cannot be read.
 
-    path: where it is. charset: the character set of a text, as Python names it; None for UTF-8.
-    file: the file that a user named, if the path is a copy of it.
+    file: as a user named it. copy: what is read in its place.
     """
 
-    path: str
-    charset: str | None = None
-    file: str = ""
+    file: str
+    copy: Path | None = None
 
     @property
     def name(self) -> str:
         """The name in errors."""
-        return shown(self.file or self.path)
+        return shown(self.file)
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return str(self.copy or self.file)
 
     def packing(self) -> str | None:
         """The compression of the file: ``gzip``, ``zstd``, or None."""
         with self._opened() as stored:
             return _packing(stored)
 
-    def blocks(self) -> Iterator[bytes]:
+    def blocks(self, charset: str | None = None) -> Iterator[bytes]:
         """The bytes, decompressed, as UTF-8 if a character set is given."""
         with self._opened() as stored:
             try:
                 blocks = iter(partial(_unpacked(stored).read, _BLOCK_BYTES), b"")
-                if self.charset is not None:
-                    blocks = codecs.iterencode(codecs.iterdecode(blocks, self.charset), "utf-8")
+                if charset is not None:
+                    blocks = codecs.iterencode(codecs.iterdecode(blocks, charset), "utf-8")
                 for i, block in enumerate(blocks):
                     if not i and block[:2] in _UTF16:
-                        raise ConfigError(
-                            f"{self.name} is UTF-16; add --charset utf-16", path=self.path
-                        )
+                        raise self.error(f"{self.name} is UTF-16; add --charset utf-16")
                     yield block
             except UnicodeError as error:
-                raise ConfigError(
-                    f"{self.name} is not {error.args[0]} text ({error.args[-1]}); name another "
-                    "with --charset",
-                    path=self.path,
-                ) from None
+                problem = f"is not {error.args[0]} text ({error.args[-1]}); name another with"
+                raise self.error(f"{self.name} {problem} --charset") from None
             except (EOFError, zlib.error, OSError) as error:
-                raise ConfigError(
-                    f"cannot read {self.name} to its end: {error}", path=self.path
-                ) from None
+                raise self.error(f"cannot read {self.name} to its end: {error}") from None
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines of a text, by number."""
@@ -96,29 +92,25 @@ class Source:
         if rest:
             yield number + 1, rest
 
+    def error(self, problem: str, **facts: Any) -> ConfigError:
+        """The error for the file."""
+        return ConfigError(problem, path=self.file, **facts)
+
     def error_at(self, number: int, problem: str) -> ConfigError:
         """The error for a line."""
-        return ConfigError(f"{self.name}, line {number}: {problem}", path=self.path, line=number)
+        return self.error(f"{self.name}, line {number}: {problem}", line=number)
 
     def _opened(self) -> IO[bytes]:
         try:
-            return Path(self.path).open("rb")
+            if self.path != "-":
+                return Path(self.path).open("rb")
+            # Without Python's buffer, whose lock a waiting thread would keep at the end.
+            return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False))
+        except io.UnsupportedOperation:  # a test or a calling program replaced it
+            return io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
         except OSError as error:
             hint = _HINTS.get(error.errno or 0, "")
-            raise ConfigError(
-                f"cannot read {self.path}: {error.strerror}{hint}", path=self.path
-            ) from None
-
-
-def copy_of_input(copy: Path) -> None:
-    """Write standard input to a file. Raises OSError if there is no room."""
-    try:
-        # Without Python's buffer, whose lock a waiting thread would keep at the end.
-        source: Any = io.FileIO(sys.stdin.fileno(), closefd=False)
-    except (OSError, ValueError):  # not a file: a test or a calling program replaced it
-        source = sys.stdin.buffer
-    with copy.open("wb") as target:
-        shutil.copyfileobj(source, target, _BLOCK_BYTES)
+            raise self.error(f"cannot read {self.name}: {error.strerror}{hint}") from None
 
 
 def _packing(stored: Any) -> str | None:
@@ -191,10 +183,8 @@ def open_output(path: str, sources: list[str], *, force: bool) -> Iterator[IO[by
         ):
             yield cast("IO[bytes]", Output(file)) if device else file
     except OSError as error:
-        raise ConfigError(
-            f"cannot write {path}: {error.strerror or error}; the output was not created",
-            path=path,
-        ) from error
+        problem = f"cannot write {path}: {error.strerror or error}; the output was not created"
+        raise ConfigError(problem, path=path) from error
 
 
 @contextmanager
@@ -229,9 +219,8 @@ def _check_output(path: str, real: Path, sources: list[str], *, force: bool) -> 
         raise ConfigError(f"{path} is a folder; name a file in it", path=path)
     for source in sources:
         if source != "-" and real.exists() and real.samefile(source):
-            raise ConfigError(
-                f"{path} is also the input; write to another file, then rename it", path=path
-            )
+            problem = f"{path} is also the input; write to another file, then rename it"
+            raise ConfigError(problem, path=path)
     if real.is_file() and not force:
         raise _exists(path)
 

@@ -70,67 +70,59 @@ class Survey:
         return self.valid - sum(self.nodes.values()) if self.nodes else 0
 
 
-class Fields:
-    """The queries that read the fields of IDs.
-
-    A row has a position ``nr`` and a ``key``, which is null if it is invalid.
-    """
-
-    def __init__(self, scheme: Scheme | None) -> None:
-        self._scheme = scheme
-        self._foreign = {} if scheme is None else _foreign(scheme)
-
-    def query(self, file: int, rows: str) -> str:
-        """What a file adds to ``found``."""
-        foreign = " OR ".join(self._foreign.values()) or "false"
-        differ = "".join(
-            f", count(*) FILTER ({each}) AS foreign_{i}"
-            for i, each in enumerate(self._foreign.values())
-        )
-        return (
-            f"SELECT {file} AS file, node, count(*) AS rows, count(key) AS valid, "
-            "count(before) AS linked, coalesce(bool_and(key > before), true) AS ordered, "
-            "min(key) AS low, max(key) AS high, min(tick) AS first_tick, max(tick) AS last_tick, "
-            "count(*) FILTER (tick < latest) AS late, max(latest - tick) AS late_ticks, "
-            "arg_max(nr, latest - tick) FILTER (tick < latest) AS late_at, "
-            f"min(nr) FILTER ({foreign}) AS foreign_at, "
-            f"count(*) FILTER ({foreign}) AS foreign_ids{differ} FROM (SELECT *, lag(key) OVER () "
-            "AS before, max(tick) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS "
-            f"latest FROM (SELECT nr, key, {self._role('time')} AS tick, {self._role('node')} AS "
-            f"node FROM ({rows}))) GROUP BY node"
-        )
-
-    def survey(self, database: duckdb.DuckDBPyConnection) -> Survey:
-        """What was found in all files."""
-        sums = "".join(f", sum(foreign_{i})" for i in range(len(self._foreign)))
-        (totals,) = database.execute(f"SELECT {_TOTALS}{sums} FROM found").fetchall()
-        nodes = database.execute(_NODES).fetchall()
-        ((increasing,),) = database.execute(_INCREASING).fetchall()
-        of = len(totals) - len(self._foreign)
-        differ = dict(zip(self._foreign, totals[of:], strict=True))
-        foreign = Counter({name: count for name, count in differ.items() if count})
-        return Survey(foreign, Counter(dict(nodes)), bool(increasing), *totals[:of])
-
-    def _role(self, role: Role) -> str:
-        scheme = self._scheme
-        if scheme is None or not scheme.layout.bits_of(role):
-            return "NULL::BIGINT"
-        kind = "HUGEINT" if scheme.layout.bits_of(role) > 62 else "BIGINT"
-        parts = []
-        for source, target, bits in scheme.segments(role):
-            word = "key"
-            if scheme.bits > 64:
-                word = f"CAST((key >> {source // 64 * 64}) & {_WORD}::UHUGEINT AS UBIGINT)"
-            value = f"CAST(({word} >> {source % 64}) & {(1 << bits) - 1}::UBIGINT AS {kind})"
-            parts.append(f"({value} << {target})")
-        return " + ".join(parts)
+def fields_query(scheme: Scheme | None, file: int, rows: str) -> str:
+    """What a file adds to ``found``. A row has a position ``nr``, and a ``key`` if it is valid."""
+    conditions = _foreign(scheme).values()
+    foreign = " OR ".join(conditions) or "false"
+    differ = "".join(
+        f", count(*) FILTER ({each}) AS foreign_{i}" for i, each in enumerate(conditions)
+    )
+    return (
+        f"SELECT {file} AS file, node, count(*) AS rows, count(key) AS valid, "
+        "count(before) AS linked, coalesce(bool_and(key > before), true) AS ordered, "
+        "min(key) AS low, max(key) AS high, min(tick) AS first_tick, max(tick) AS last_tick, "
+        "count(*) FILTER (tick < latest) AS late, max(latest - tick) AS late_ticks, "
+        "arg_max(nr, latest - tick) FILTER (tick < latest) AS late_at, "
+        f"min(nr) FILTER ({foreign}) AS foreign_at, "
+        f"count(*) FILTER ({foreign}) AS foreign_ids{differ} FROM (SELECT *, lag(key) OVER () "
+        "AS before, max(tick) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS "
+        f"latest FROM (SELECT nr, key, {_role(scheme, 'time')} AS tick, {_role(scheme, 'node')} "
+        f"AS node FROM ({rows}))) GROUP BY node"
+    )
 
 
-def _foreign(scheme: Scheme) -> dict[str, str]:
+def survey_of(scheme: Scheme | None, database: duckdb.DuckDBPyConnection) -> Survey:
+    """What was found in all files."""
+    names = list(_foreign(scheme))
+    sums = "".join(f", sum(foreign_{i})" for i in range(len(names)))
+    (totals,) = database.execute(f"SELECT {_TOTALS}{sums} FROM found").fetchall()
+    ((increasing,),) = database.execute(_INCREASING).fetchall()
+    nodes = dict(database.execute(_NODES).fetchall())
+    of = len(totals) - len(names)
+    foreign = {name: n for name, n in zip(names, totals[of:], strict=True) if n}
+    return Survey(Counter(foreign), Counter(nodes), bool(increasing), *totals[:of])
+
+
+def _role(scheme: Scheme | None, role: Role) -> str:
+    """The value of a field, as SQL."""
+    if scheme is None or not scheme.layout.bits_of(role):
+        return "NULL::BIGINT"
+    kind = "HUGEINT" if scheme.layout.bits_of(role) > 62 else "BIGINT"
+    parts = []
+    for source, target, bits in scheme.segments(role):
+        word = "key"
+        if scheme.bits > 64:
+            word = f"CAST((key >> {source // 64 * 64}) & {_WORD}::UHUGEINT AS UBIGINT)"
+        value = f"CAST(({word} >> {source % 64}) & {(1 << bits) - 1}::UBIGINT AS {kind})"
+        parts.append(f"({value} << {target})")
+    return " + ".join(parts)
+
+
+def _foreign(scheme: Scheme | None) -> dict[str, str]:
     """For each constant field, the condition that an ID has another value."""
     found = {}
-    for each in scheme.layout.fields:
-        if each.fixed is not None:
+    for each in scheme.layout.fields if scheme else ():
+        if scheme and each.fixed is not None:
             mask, value = each.pack(each.limit), each.pack(each.fixed)
             if scheme.shuffle is not None:
                 mask, value = scheme.shuffle.apply(mask), scheme.shuffle.apply(value)

@@ -5,8 +5,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from frazil.cli.files.reading import Reading
 from frazil.cli.files.streams import Output
 from frazil.errors import ConfigError
 
-_CODECS = {"UNCOMPRESSED": "none", "LZ4_RAW": "lz4"}  # where pyarrow writes another name
+_CODECS = {"uncompressed": "none", "lz4_raw": "lz4"}  # where pyarrow writes another name
 _GROUP_ROWS = 491_520
 _GROUP_BYTES = 32 << 20
 
@@ -37,6 +36,29 @@ class Batches:
     compression: str | dict[str, str] = "snappy"
     plain: frozenset[str] = frozenset()
     alike: bool = True
+
+    def column(self, i: int) -> "Batches":
+        """One of the columns."""
+        schema = pa.schema([self.schema.field(i)])
+        return replace(self, schema=schema, read=lambda: (each.select([i]) for each in self.read()))
+
+
+class Numbered:
+    """Batches for DuckDB, which each query reads from the beginning, with numbers as names.
+
+    If this had a ``schema`` too, DuckDB would take the names from there.
+    """
+
+    def __init__(self, rows: Batches) -> None:
+        self._rows = rows
+
+    def __arrow_c_stream__(self, requested: Any = None) -> Any:
+        """See Arrow's PyCapsule interface."""
+        schema = pa.schema([each.with_name(str(i)) for i, each in enumerate(self._rows.schema)])
+        batches = (
+            pa.RecordBatch.from_arrays(each.columns, schema=schema) for each in self._rows.read()
+        )
+        return pa.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__(requested)
 
 
 def direct(reading: Reading) -> Batches:
@@ -66,39 +88,13 @@ def direct(reading: Reading) -> Batches:
     )
 
 
-class Numbered:
-    """Batches for DuckDB, or one column of them, with numbers as names.
-
-    Each query reads them from the beginning.
-    """
-
-    def __init__(self, batches: Batches, only: int | None = None) -> None:
-        self._batches = batches
-        self._columns = range(len(batches.schema)) if only is None else [only]
-
-    def __arrow_c_stream__(self, requested: Any = None) -> Any:
-        """See Arrow's PyCapsule interface."""
-        fields = [self._batches.schema.field(i) for i in self._columns]
-        schema = pa.schema([each.with_name(str(i)) for i, each in enumerate(fields)])
-        batches = (
-            pa.RecordBatch.from_arrays([batch.column(i) for i in self._columns], schema=schema)
-            for batch in self._batches.read()
-        )
-        return pa.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__(requested)
-
-
 def _opened(reading: Reading, file: str) -> Any:
-    kind = reading.kind
     source = reading.source(file)
-    _ = source.packing()  # its error names the file
-    if file == "-" or not Path(file).is_file():
-        raise ConfigError(
-            f"cannot read {kind} from {source.name}, because its index is at the end; save it "
-            "to a file first",
-            path=file,
-        )
+    if source.copy:
+        problem = "because its index is at the end; save it to a file first"
+        raise source.error(f"cannot read {reading.kind} from {source.name}, {problem}")
     try:
-        if kind == "parquet":
+        if reading.kind == "parquet":
             from pyarrow.parquet import ParquetFile
 
             # Data that is read ahead would be kept until the end of the file.
@@ -110,7 +106,7 @@ def _opened(reading: Reading, file: str) -> Any:
             mapped.seek(0)
             return pa.ipc.open_stream(mapped)
     except (pa.ArrowException, OSError) as error:
-        raise ConfigError(f"{file} is not {kind.capitalize()}: {error}", path=file) from None
+        raise source.error(f"{file} is not {reading.kind.capitalize()}: {error}") from None
 
 
 def _batches(kind: str, opened: Any, memory: Memory) -> Iterator[Any]:
@@ -138,40 +134,28 @@ def _codecs(metadata: Any) -> tuple[str | dict[str, str], frozenset[str]]:
     """The compression of the columns, and those without a dictionary, from the first row group."""
     if not metadata.num_row_groups:
         return "snappy", frozenset()
-    columns = metadata.row_group(0).to_dict()["columns"]
-    found = {
-        each["path_in_schema"]: _CODECS.get(each["compression"], each["compression"].lower())
-        for each in columns
-    }
-    plain = (each["path_in_schema"] for each in columns if not each["has_dictionary_page"])
+    columns = {each["path_in_schema"]: each for each in metadata.row_group(0).to_dict()["columns"]}
+    found = {name: each["compression"].lower() for name, each in columns.items()}
+    found = {name: _CODECS.get(each, each) for name, each in found.items()}
+    plain = frozenset(name for name, each in columns.items() if not each["has_dictionary_page"])
     codecs = set(found.values())
-    return codecs.pop() if len(codecs) == 1 else found, frozenset(plain)
+    return codecs.pop() if len(codecs) == 1 else found, plain
 
 
 # --- writing
 
 
-def write_typed(
-    kind: str,
-    file: IO[bytes],
-    schema: Any,
-    batches: Iterator[Any],
-    column: str,
-    compression: str | dict[str, str],
-    plain: frozenset[str] = frozenset(),
-) -> None:
-    """Write batches as Parquet or Arrow; ``column`` is the one with the IDs, which never repeat.
-
-    plain: the other columns of Parquet without a dictionary.
-    """
+def write_typed(kind: str, file: IO[bytes], rows: Batches, column: str) -> None:
+    """Write rows as Parquet or Arrow; ``column`` is the one with the IDs, which never repeat."""
     with Output(file) as whole:
         target = pa.PythonFile(whole, "w")
         try:
+            batches = rows.read()
             if kind == "arrow":
-                writer = pa.ipc.new_file(target, schema)
+                writer = pa.ipc.new_file(target, rows.schema)
             else:
-                writer = _parquet_writer(target, schema, column, compression, plain)
-                batches = _groups(batches, schema)
+                writer = _parquet_writer(target, rows, column)
+                batches = _groups(batches, rows.schema)
             for some in batches:
                 writer.write(some)
                 del some  # else a row group stays in memory until the next one is complete
@@ -180,33 +164,25 @@ def write_typed(
             raise ConfigError(f"cannot write these rows to {kind.capitalize()}: {error}") from None
 
 
-def _parquet_writer(
-    target: Any,
-    schema: Any,
-    column: str,
-    compression: str | dict[str, str],
-    plain: frozenset[str],
-) -> Any:
+def _parquet_writer(target: Any, rows: Batches, column: str) -> Any:
     """Raises ConfigError for a column with a type that Parquet does not have."""
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
+    compression = rows.compression
     if isinstance(compression, dict):
         compression = compression | {column: max(compression.values())}
     repeating: list[str] = []  # each part of a nested column is a column of Parquet
-    for each in schema:
+    for each in rows.schema:
         sink = pa.BufferOutputStream()
         try:
-            with ParquetWriter(sink, pa.schema([each])):
-                pass
+            ParquetWriter(sink, pa.schema([each])).close()
         except pa.ArrowException as error:
-            raise ConfigError(
-                f"cannot write the column {each.name!r} to Parquet, because it has the type "
-                f"{each.type} ({error}); cast it to another type, or write Arrow",
-                column=each.name,
-            ) from None
+            problem = f"cannot write the column {each.name!r} to Parquet, because it has the type"
+            end = f"{each.type} ({error}); cast it to another type, or write Arrow"
+            raise ConfigError(f"{problem} {end}", column=each.name) from None
         parts = ParquetFile(pa.BufferReader(sink.getvalue())).schema
-        repeating += [part.path for part in parts if part.path not in plain | {column}]
-    return ParquetWriter(target, schema, compression=compression, use_dictionary=repeating)
+        repeating += [part.path for part in parts if part.path not in rows.plain | {column}]
+    return ParquetWriter(target, rows.schema, compression=compression, use_dictionary=repeating)
 
 
 def _groups(batches: Iterator[Any], schema: Any) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from frazil.cli.files.auditor import Auditor, Place
+from frazil.cli.files.auditor import Auditor
 from frazil.cli.files.survey import Survey
 from frazil.cli.show.terminal import counted
 from frazil.inputs.duration import duration_text
@@ -71,8 +71,8 @@ def _json_survey(auditor: Auditor, scheme: Scheme, survey: Survey) -> dict[str, 
 def _json_place(auditor: Auditor, position: int | None) -> dict[str, Any]:
     if position is None:
         return {}
-    place = auditor.place(position)
-    return {"file": place.file, place.unit: place.number}
+    file, unit, number = auditor.place(position)
+    return {"file": file, unit: number}
 
 
 def as_text(auditor: Auditor) -> Iterator[tuple[str, str]]:
@@ -135,6 +135,5 @@ def _more(count: int, auditor: Auditor) -> str:
 
 
 def _place_text(auditor: Auditor, position: int) -> str:
-    place: Place = auditor.place(position)
-    where = f"{place.unit} {place.number}"
-    return where if len(auditor.names) == 1 else f"{place.file} {where}"
+    file, unit, number = auditor.place(position)
+    return f"{unit} {number}" if len(auditor.names) == 1 else f"{file} {unit} {number}"

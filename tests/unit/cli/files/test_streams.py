@@ -4,14 +4,16 @@ import errno
 import gc
 import gzip
 import io
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pyarrow as pa
 import pytest
 
 from frazil.cli.files.streams import Source, open_output
-from frazil.cli.files.typed_files import write_typed
+from frazil.cli.files.typed_files import Batches, write_typed
 from frazil.errors import ConfigError
 from tests.unit.cli.files.tabled import put, stamped
 
@@ -58,6 +60,18 @@ def test_damaged_zstd_is_an_error(tmp_path, cut):
     packed = pa.Codec("zstd").compress(b"a\n" + rows, asbytes=True)
     with pytest.raises(ConfigError, match=r"cannot read .* to its end"):
         stamped(put(tmp_path, packed[:-cut]), "csv", "csv")
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_pipe_is_read_once(tmp_path, kind):
+    """Its rows are read after its header, and no pipe can be read again."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    text = b"a\n5\n" if kind == "csv" else b'{"a": 5}\n'
+    writer = Thread(target=path.write_bytes, args=(text,))
+    writer.start()
+    assert stamped(path, kind, "csv") == b"id,a\n1,5\n"
+    writer.join()
 
 
 def test_utf16_is_an_error(tmp_path):
@@ -135,7 +149,7 @@ def test_what_failed_gets_no_end(kind):
     schema = pa.schema([("id", pa.int64())])
     batch = pa.record_batch([[1, 2]], schema)
     whole, failed = io.BytesIO(), io.BytesIO()
-    write_typed(kind, whole, schema, iter([batch]), "id", "snappy")
+    write_typed(kind, whole, Batches(schema, lambda: iter([batch])), "id")
     end = whole.getvalue()[-4:]
 
     def failing() -> Iterator[pa.RecordBatch]:
@@ -143,7 +157,7 @@ def test_what_failed_gets_no_end(kind):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        write_typed(kind, failed, schema, failing(), "id", "snappy")
+        write_typed(kind, failed, Batches(schema, failing), "id")
     gc.collect()
     assert end in (b"PAR1", b"ROW1")
     assert not failed.getvalue()[4:].endswith(end)
