@@ -23,8 +23,8 @@ from frazil.generator.status import (
     freed_counts,
     open_generators,
 )
-from frazil.system.at_fork import at_fork
 from frazil.system.extras import missing_extra
+from frazil.system.process import at_fork
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -92,8 +92,8 @@ def test_forbidden_import_is_found(copy: Path, module: str, forbidden: str) -> N
         ("system.clock", "system.process"),
         ("layout.layout", "layout.drawing"),
         ("registries.base", "registries.memory"),
-        ("remote.http.attempts", "remote.http.generator"),
-        ("remote.prefetch", "remote.http.attempts"),
+        ("remote.http.calls", "remote.http.generator"),
+        ("remote.prefetch", "remote.http.calls"),
         ("testing.trial", "testing.conformance"),
     ],
 )

@@ -23,7 +23,7 @@ from frazil.errors import (
 )
 from frazil.generator.awaiting import wait_through
 from frazil.generator.verb_requests import ask_of
-from frazil.remote.http import wire_ids
+from frazil.remote.http import calls
 from frazil.remote.icicle import server
 from tests.needs import needs
 from tests.servers.icicle import Caller
@@ -246,7 +246,7 @@ def test_a_fork_in_a_call(pool, service, monkeypatch, n):
     """What the child has found is its parent's. The loop is, too, and it is told so."""
     for module, name, ids_of in (
         (server, "issued", lambda: aio.open(pool, namespace="test")),
-        (wire_ids, "ints", lambda: aio.open(service)),
+        (calls, "unpacked", lambda: aio.open(service)),
     ):
         ours, theirs = both(module, name, monkeypatch, ids_of, n)
         assert len(ours) == n

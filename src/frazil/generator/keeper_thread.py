@@ -25,8 +25,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
 from frazil.registries.partitioned import PartitionedRegistry
 from frazil.system import clock, event_log
-from frazil.system.at_fork import at_fork
-from frazil.system.process import ProcessIdentity
+from frazil.system.process import ProcessIdentity, at_fork
 from frazil.system.steps import run_by
 from frazil.walk.walk import Walk
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from weakref import WeakSet
 
-from frazil.system.at_fork import at_fork
+from frazil.system.process import at_fork
 
 COUNTS = ("issued", "waits", "failures", "store_errors")
 """The fields of a status that only grow."""

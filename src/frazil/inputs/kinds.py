@@ -55,7 +55,7 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(
         ("icicle", "icicles"), Kind("icicle", "icicle", "frazil.remote.icicle.generator")
     ),
-    **dict.fromkeys(("http", "https"), Kind("http", "service", "frazil.remote.http.opening")),
+    **dict.fromkeys(("http", "https"), Kind("http", "service", "frazil.remote.http.generator")),
 }
 """The kinds of frazil, by the part of the URL before its colon."""
 

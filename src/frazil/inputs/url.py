@@ -10,7 +10,7 @@ import os
 import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from frazil.errors import ConfigError
 from frazil.inputs.arguments import expect
@@ -19,11 +19,15 @@ from frazil.inputs.kinds import GIVEN, Kind, kind_of, kinds
 from frazil.inputs.masking import masked
 from frazil.system.imports import load
 
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
 UrlInput: TypeAlias = str | os.PathLike[str]
 
 _MOST = 1_000_000_000  # the largest value of a number option
 _SHOWN = 40
 _PORT_MOST = 65_535
+_SECURE = {"etcds", "mariadbs", "mysqls", "zookeepers"}  # by TLS
 _CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f]")  # urlsplit drops some of them
 _HOST = re.compile(r"(?:\[(?P<ip>[^\[\]@\s]+)\]|(?P<name>[^:\[\]@\s]*))(?::(?P<port>[^:]*))?")
 
@@ -242,3 +246,26 @@ class Options:
                 f"known here: {', '.join(sorted(self._known)) or 'none'}",
                 url=self.url,
             )
+
+
+def tls_files(url: Url, options: Options) -> dict[str, str] | None:
+    """The files of ``?ca=``, ``?cert=``, ``?key=``; None for a kind without TLS. Or ConfigError."""
+    found = {name: path for name in ("ca", "cert", "key") if (path := options.text(name))}
+    if url.kind in _SECURE:
+        return found
+    if found:
+        raise ConfigError(f"{url}: ca=, cert= and key= need {url.kind}s:", url=str(url))
+    return None
+
+
+def tls_context(url: Url, files: dict[str, str]) -> "SSLContext":
+    """The context of a connection whose certificate and host name are verified."""
+    from ssl import create_default_context  # slow to load
+
+    try:
+        context = create_default_context(cafile=files.get("ca"))
+        if "cert" in files:
+            context.load_cert_chain(files["cert"], files.get("key"))
+    except OSError as error:
+        raise ConfigError(f"{url}: ca=, cert= or key=: {error}", url=str(url)) from error
+    return context

@@ -28,9 +28,8 @@ from weakref import WeakSet
 
 from frazil.errors import ConfigError
 from frazil.registries.sqlite.files import leads_to, make_file
-from frazil.system.at_fork import at_fork
 from frazil.system.clock import boot_s
-from frazil.system.process import ProcessIdentity
+from frazil.system.process import ProcessIdentity, at_fork
 
 _PLACES = ("/dev/shm", "/tmp")  # noqa: S108 - all users share them, and the file
 _NO_PLACE = {errno.ENOENT, errno.ENOTDIR, errno.EROFS, errno.EACCES, errno.EPERM}

@@ -55,7 +55,7 @@ from importlib import resources
 
 from frazil.errors import ConfigError
 from frazil.schemes.scheme import Scheme
-from frazil.sql.identifiers import quoted
+from frazil.sql.parts import quoted
 
 LIFE = (
     "(SELECT hashtextextended(concat_ws('.', extract(epoch FROM pg_postmaster_start_time()), "

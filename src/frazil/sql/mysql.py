@@ -12,14 +12,15 @@ An ID is BIGINT UNSIGNED, which holds all of 64 bits; a signed column is convert
 
 from frazil.errors import ConfigError, LayoutError
 from frazil.schemes.scheme import Scheme
-from frazil.sql.identifiers import checked_name, quoted
 from frazil.sql.parts import (
     LAST_US,
+    checked_name,
     fixed_of,
     largest,
     limit_of,
     parts_of,
     places,
+    quoted,
     refuse_unreadable,
     symbols,
     value_of,

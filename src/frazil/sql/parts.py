@@ -9,6 +9,7 @@ The functions in SQL agree with ``Scheme.read``: a number whose constants differ
 is not an ID of it. It has no time, no fields and no text (NULL).
 """
 
+import re
 from collections.abc import Sequence
 
 from frazil.errors import ConfigError, LayoutError
@@ -17,9 +18,9 @@ from frazil.schemes.alphabet import CHECKS, DIGITS, text_of
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.segments import segments_of
 
-LAST_US = 253_402_300_800_000_000
-"""The year 10000, which no time of these databases reaches."""
-
+LAST_US = 253_402_300_800_000_000  # the year 10000, which no time of these databases reaches
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_LONGEST = 40  # with "_sequence" and the like after it, below the 63 characters of PostgreSQL
 _RESERVED = {"from", "id", "text", "time", "window"}
 
 
@@ -106,3 +107,22 @@ def refuse_unreadable(scheme: Scheme) -> None:
 def _positions(scheme: Scheme, field: Field) -> tuple[int, ...]:
     shuffle = scheme.shuffle
     return field.positions if shuffle is None else tuple(map(shuffle.position_of, field.positions))
+
+
+def checked_name(name: str, what: str) -> str:
+    """``name`` if it can begin the names of functions; raises ConfigError. what: for the error."""
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST:
+        raise ConfigError(
+            f"{what} {name[:80]!r} is not a name; write at most {_LONGEST} ASCII letters, digits "
+            "and '_', a letter first, like 'order'",
+            value=name,
+            limit=_LONGEST,
+        )
+    return name
+
+
+def quoted(name: str, mark: str = '"') -> str:
+    """An identifier in quotes, so that any name means itself."""
+    if not name or "\0" in name:
+        raise ConfigError(f"{name!r} is not a name; write at least one character", value=name)
+    return f"{mark}{name.replace(mark, 2 * mark)}{mark}"

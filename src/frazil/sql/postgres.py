@@ -22,8 +22,7 @@ from frazil.errors import ConfigError, LayoutError
 from frazil.schemes.alphabet import CHECKS, DIGITS, text_of
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.segments import Segment, segments_of
-from frazil.sql.identifiers import checked_name, quoted
-from frazil.sql.parts import fixed_of, parts_of, refuse_unreadable, window
+from frazil.sql.parts import checked_name, fixed_of, parts_of, quoted, refuse_unreadable, window
 
 _MOST_US = (1 << 63) - 1  # in the year 294247, which timestamptz just reaches
 _DAY_US = 86_400_000_000

@@ -12,14 +12,15 @@ the year 9999. SQLite's integers are signed and have 64 bits.
 
 from frazil.errors import ConfigError, LayoutError
 from frazil.schemes.scheme import Scheme
-from frazil.sql.identifiers import checked_name, quoted
 from frazil.sql.parts import (
     LAST_US,
+    checked_name,
     fixed_of,
     largest,
     limit_of,
     parts_of,
     places,
+    quoted,
     refuse_unreadable,
     symbols,
     value_of,

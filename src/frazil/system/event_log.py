@@ -18,8 +18,8 @@ from collections import deque
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from frazil.system.at_fork import at_fork
 from frazil.system.clock import wall_us
+from frazil.system.process import at_fork
 
 DEBUG, INFO, WARNING = 10, 20, 30  # those of ``logging``
 

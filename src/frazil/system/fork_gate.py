@@ -29,9 +29,8 @@ from importlib import import_module
 from threading import get_ident
 from typing import cast
 
-from frazil.system.at_fork import at_fork
 from frazil.system.clock import boot_s
-from frazil.system.process import ProcessIdentity
+from frazil.system.process import ProcessIdentity, at_fork
 
 PATIENCE_S = 0.5
 """How long a step or an import waits for forks."""

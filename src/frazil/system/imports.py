@@ -1,11 +1,16 @@
-"""Imports that are done when a call first needs them, and that no fork interrupts.
+"""Modules and files that are loaded when a call first needs them.
 
 Python locks a module while a thread imports it. If another thread forks then, the child has the
 lock and not the thread, and its own import of the module waits forever. So a fork waits until such
 an import has ended (see ``fork_gate``).
+
+The loader of a module also reads the files beside it. ``importlib.resources`` does that, too, but
+its first use imports 6 modules, which takes longer than a step on a file of claims.
 """
 
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from frazil.errors import unfinished
@@ -28,3 +33,15 @@ def load(name: str) -> Any:
             if late := unfinished(name, error):
                 raise late from error
             raise
+
+
+def text_beside(module: str, name: str) -> str:
+    """The text of the file ``name`` in the directory, or the archive, of an imported module."""
+    loader: Any = sys.modules[module].__spec__.loader  # type: ignore[union-attr]
+    data: bytes = loader.get_data(path_beside(module, name))
+    return data.decode("utf-8")
+
+
+def path_beside(module: str, name: str) -> str:
+    """The absolute path of that file; in an archive, it begins with the path of the archive."""
+    return str(Path(str(sys.modules[module].__file__)).absolute().with_name(name))

@@ -32,7 +32,6 @@ from functools import partial
 from itertools import count
 
 from frazil.errors import ConfigError
-from frazil.system.at_fork import at_fork
 from frazil.system.clock import boot_ns, in_c
 
 _WIPE_ON_FORK = 18  # MADV_WIPEONFORK, which Python's mmap does not export
@@ -55,6 +54,12 @@ _eras = count(1)
 _vm_word = memoryview(bytes(8)).cast("Q")
 _vm_seen = 0
 TYPE_CHECKING = False  # as in typing, which is slow to load
+
+
+def at_fork(**hooks: "Callable[[], object]") -> None:
+    """``os.register_at_fork``; nothing on a system without forks, which has no such function."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(**hooks)
 
 
 # In C: a signal handler that raises at the beginning of a function in Python would skip it.
@@ -163,3 +168,7 @@ else:
     ProcessIdentity, _watch_in_c = in_c.ProcessIdentity, in_c.watch
 
 watch(_VMCLOCK)
+
+TYPE_CHECKING = False  # as in typing, which is slow to load
+if TYPE_CHECKING:
+    from collections.abc import Callable

@@ -28,9 +28,8 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from frazil.system.at_fork import at_fork
 from frazil.system.clock import boot_s
-from frazil.system.process import ProcessIdentity
+from frazil.system.process import ProcessIdentity, at_fork
 
 _sockets: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 

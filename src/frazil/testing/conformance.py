@@ -13,16 +13,7 @@ ways that its adapter cannot cause. The report lists the checks that did not app
 from collections.abc import Callable, Collection
 from inspect import isfunction
 
-from frazil.testing import (
-    claims,
-    clocks,
-    counters,
-    lost_messages,
-    notices,
-    owners,
-    slot_choice,
-    store_loss,
-)
+from frazil.testing import claims, clocks, counters, lost_messages, slot_choice, store_loss
 from frazil.testing.report import (
     BrokenContract,
     ConformanceError,
@@ -36,7 +27,7 @@ from frazil.testing.trial import Trial
 
 Check = Callable[[Trial], None]
 
-_MODULES = (claims, owners, lost_messages, slot_choice, store_loss, notices, clocks, counters)
+_MODULES = (claims, lost_messages, slot_choice, store_loss, clocks, counters)
 
 CHECKS: tuple[Check, ...] = tuple(
     check

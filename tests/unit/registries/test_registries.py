@@ -14,7 +14,7 @@ from frazil.registries import connect, memory
 from frazil.registries.sqlite.files import LOCAL_FILESYSTEMS, state_home
 from frazil.registries.sqlite.registry import SqliteRegistry, default_path
 from frazil.registries.static import node_number
-from frazil.system.mounts import filesystem_of
+from frazil.system.host import filesystem_of
 
 ICICLE = frazil.scheme("icicle")
 

@@ -140,7 +140,7 @@ def test_a_service(tmp_path):
     with Service(tmp_path, CONFIG) as service, frazil.open(f"{service.url}/a") as ids:
         ids()
         (line,) = ids._life.idle
-        assert read_in_child(line.sock.connected.fileno()) == "b''"
+        assert read_in_child(line.fileno()) == "b''"
         assert isinstance(ids(), int)
         found, n = asyncio.run(awaited(f"{service.url}/a"))
         assert found == "b''"

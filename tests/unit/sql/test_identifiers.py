@@ -3,7 +3,7 @@
 import pytest
 
 from frazil.errors import ConfigError
-from frazil.sql.identifiers import checked_name, quoted
+from frazil.sql.parts import checked_name, quoted
 
 
 @pytest.mark.parametrize("name", ["order", "_x", "A1", "x" * 40])

@@ -16,12 +16,12 @@ from datetime import UTC, datetime
 
 from frazil.errors import CodecError
 from frazil.inputs.duration import UNITS_US, ago
-from frazil.reading.foreign import dated, typeid, uuids
+from frazil.reading.foreign import dated, uuids
 from frazil.reading.foreign.identifier import Foreign
 from frazil.system.clock import moment_text, to_us
 
 _READERS: tuple[Callable[[str], Foreign | None], ...] = (
-    uuids.read, typeid.read,
+    uuids.read, uuids.read_typeid,
     dated.read_ulid, dated.read_ksuid, dated.read_xid, dated.read_objectid,
 )  # fmt: skip
 _BYTES = re.compile(r"(?:0x|\\x)?([0-9a-f]{24}|[0-9a-f]{32}|[0-9a-f]{40})", re.IGNORECASE)

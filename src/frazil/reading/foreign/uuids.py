@@ -6,12 +6,17 @@ UUID only with a version and the variant of the RFC.
 
 Versions 1 and 6 count 100 ns since 15 October 1582, the first day of the Gregorian calendar; 6 has
 the same bits as 1 in the order in which they sort. The other versions have no time.
+
+A TypeID is a prefix, ``_`` and a UUID in 26 characters of base32, all of lower case (specification
+0.3). One without a prefix is not told from a ULID.
 """
 
 import re
+from dataclasses import replace
 
 from frazil.errors import CodecError
 from frazil.reading.foreign.identifier import Foreign, Pieces, cut
+from frazil.schemes.codec import Codec
 
 _FORM = re.compile(
     r"(?P<urn>urn:uuid:)?(?P<brace>\{)?"
@@ -19,6 +24,8 @@ _FORM = re.compile(
     r"(?(brace)\})",
     re.ASCII | re.IGNORECASE,
 )
+_TYPEID = re.compile(r"([a-z](?:[a-z_]{0,61}[a-z])?)_([0-9a-z]{26})", re.ASCII)
+_BASE32 = Codec("base32", 128)
 _GREGORIAN_TICKS = 0x01B21DD213814000  # 100 ns from 1582-10-15 to 1970-01-01
 
 
@@ -128,3 +135,33 @@ def _moment_us(number: int, version: int) -> int | None:
     else:
         return None
     return (ticks - _GREGORIAN_TICKS) // 10
+
+
+def read_typeid(text: str) -> Foreign | None:
+    """The TypeID of a text with a prefix; None for another text.
+
+    Raises CodecError for capitals, and for a suffix that is not 128 bits of base32.
+    """
+    form = _TYPEID.fullmatch(text)
+    if form is None:
+        if text != text.lower() and _TYPEID.fullmatch(text.lower()):
+            raise CodecError(
+                f"{text!r} has the form of a TypeID, which has no capitals; write {text.lower()}",
+                text=text,
+            )
+        return None
+    prefix, suffix = form[1], form[2]
+    try:
+        number = _BASE32.decode(suffix)
+    except CodecError as error:
+        raise CodecError(f"{text!r} has the form of a TypeID, but {error}", text=text) from None
+    inside = of_number(number, text, "base32")
+    usual = inside.format == "UUIDv7"
+    note = inside.note if usual else f"a {inside.format}; the usual TypeID has a UUIDv7"
+    return replace(
+        inside,
+        format="TypeID",
+        texts={"typeid": text, **inside.texts},
+        prefix=f"{prefix}_",
+        note=note,
+    )

@@ -61,7 +61,7 @@ from typing import Any
 from frazil.claims.claim import Snapshot
 from frazil.claims.record import JUMP_US, WITNESS_US, Record
 from frazil.errors import ClockError, ConfigError, FrazilError, Misuse, RegistryUnavailable, Stopped
-from frazil.inputs.url import Url, host_port
+from frazil.inputs.url import Url, host_port, tls_files
 from frazil.registries.base import Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.etcd.doctor import examine
@@ -94,14 +94,13 @@ class EtcdRegistry(RecordRegistry):
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
         terms = terms_of(scheme, options.horizon_us())
-        files = {"ca_cert": "ca", "cert_cert": "cert", "cert_key": "key"}
-        tls = {argument: options.text(name) for argument, name in files.items()}
+        tls = tls_files(url, options)
         options.finish()
         super().__init__(url, namespace, terms)
-        secure = url.kind == "etcds"
-        if any(tls.values()) and not secure:
-            raise ConfigError(f"{self.url}: ca=, cert= and key= need etcds:", url=self.url)
-        self._client = {"protocol": "https" if secure else "http", **tls}
+        self._client: dict[str, Any] = {"protocol": "http"}
+        if tls is not None:
+            self._client = {"protocol": "https", "ca_cert": tls.get("ca")}
+            self._client |= {"cert_cert": tls.get("cert"), "cert_key": tls.get("key")}
         if url.path.strip("/"):
             raise ConfigError("etcd: has no databases; use etcd://host without a path")
         self._user = url.user if any(url.user) else None

@@ -38,8 +38,7 @@ from urllib.parse import unquote
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, FrazilError
-from frazil.inputs.tls import tls_context, tls_files
-from frazil.inputs.url import Options, Url, host_port
+from frazil.inputs.url import Options, Url, host_port, tls_context, tls_files
 from frazil.registries.base import RECORD_COLUMNS, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.mysql.doctor import QUESTION, STATUS, examine
@@ -48,7 +47,7 @@ from frazil.registries.shared_links import SharedLinks
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns, wall_us
-from frazil.system.data_file import text_beside
+from frazil.system.imports import text_beside
 
 _IDLE_S = 5
 _PORT = 3306

@@ -8,8 +8,8 @@ from typing import Any
 
 from frazil.claims.claim import Claim, Terms
 from frazil.schemes.scheme import Scheme
-from frazil.sql.identifiers import quoted
 from frazil.sql.ids import LIFE, cut_of, ids_sql
+from frazil.sql.parts import quoted
 
 HOLDER = "frazil_id()"
 """The holder of the node numbers of ``frazil_id``, which no process holds."""

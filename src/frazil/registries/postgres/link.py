@@ -18,8 +18,8 @@ from urllib.parse import unquote
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.system.clock import boot_s
-from frazil.system.data_file import path_beside
 from frazil.system.extras import missing_extra
+from frazil.system.imports import path_beside
 from frazil.system.process import ProcessIdentity
 from frazil.system.sockets import cut_in_children, is_quiet, limited
 

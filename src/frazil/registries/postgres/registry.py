@@ -61,10 +61,10 @@ from frazil.registries.postgres.link import (
 from frazil.registries.shared_links import SharedLinks
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
-from frazil.sql.identifiers import quoted
 from frazil.sql.ids import cut_of
+from frazil.sql.parts import quoted
 from frazil.system.clock import boot_ns, wall_us
-from frazil.system.data_file import text_beside
+from frazil.system.imports import text_beside
 
 _IDLE_S = 2  # how long an idle member may keep the row locked
 _COLLISIONS = ("40001", "40P01")  # serialisation failure, deadlock

@@ -35,14 +35,13 @@ from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
 from frazil.errors import ConfigError, InternalError
 from frazil.inputs.url import Url
-from frazil.redis_link.access import Access, Script
+from frazil.redis_link.access import Access, Script, access_of, shown
 from frazil.redis_link.link import Link
-from frazil.redis_link.url import access_of, shown
 from frazil.registries.base import Registry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.partitioned import PartitionedRegistry, share_terms
 from frazil.schemes.scheme import Scheme
-from frazil.system.data_file import text_beside
+from frazil.system.imports import text_beside
 
 TIMEOUT_US = 2_000_000
 _links: WeakValueDictionary[int, Link] = WeakValueDictionary()  # each keeps its access alive

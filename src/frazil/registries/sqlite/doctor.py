@@ -14,7 +14,7 @@ from frazil.registries.sqlite.default_file import (
     users_folder,
 )
 from frazil.registries.sqlite.files import foreign_filesystem
-from frazil.system.mounts import filesystem_of
+from frazil.system.host import filesystem_of
 
 _ROOM_BYTES = 10_000_000
 

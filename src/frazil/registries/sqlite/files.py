@@ -11,7 +11,7 @@ from io import FileIO
 from pathlib import Path
 
 from frazil.errors import ConfigError
-from frazil.system.mounts import filesystem_of, mounts
+from frazil.system.host import filesystem_of, mounts
 
 LOCAL_FILESYSTEMS = frozenset(
     {"affs", "apfs", "aufs", "bcachefs", "btrfs", "cramfs", "ecryptfs", "erofs", "exfat", "ext2"}

@@ -20,8 +20,8 @@ from threading import get_ident
 from weakref import WeakKeyDictionary
 
 from frazil.system import fork_gate
-from frazil.system.at_fork import at_fork
 from frazil.system.clock import boot_s
+from frazil.system.process import at_fork
 
 _abandoned: list[object] = []
 _open: WeakKeyDictionary[FileIO, int] = WeakKeyDictionary()  # and the thread whose step uses it

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from frazil.claims.slots import UNTOUCHED, Slot
 from frazil.errors import ConfigError
-from frazil.system.data_file import text_beside
+from frazil.system.imports import text_beside
 
 _SCHEMA_VERSION = 2
 _FRAZIL = 0x66727A00  # "frz", and the version of the schema

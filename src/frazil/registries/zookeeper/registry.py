@@ -32,8 +32,7 @@ from typing import Any
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.inputs.tls import tls_files
-from frazil.inputs.url import Options, Url, host_port
+from frazil.inputs.url import Options, Url, host_port, tls_files
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.shared_links import SharedLinks

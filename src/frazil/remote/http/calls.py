@@ -5,19 +5,30 @@ There is no claim to give back: a process that dies or forks loses only the IDs 
 A cancelled task or a signal handler that raises an exception leaves a connection in use. So a
 connection serves one call at a time, and is closed if the call does not read a whole reply. Those
 that no call uses are ``idle``; taking one from a deque and putting one back are atomic.
+
+A reply may be lost, a service may restart, a balancer may use a dead one. A retry is safe, so a
+temporary error is retried until the deadline. The pauses double, with jitter, so that callers do
+not retry in step, and are at least as long as ``Retry-After``. A service that accepts a connection
+and never replies would use up the whole deadline. So an attempt gets half of the time that is left,
+and there is always a second one.
+
+Packed IDs are big-endian, each in as many whole bytes as the scheme has bits. They need no parsing,
+their length gives their number, and numpy reads them directly.
 """
 
-from collections import deque
+from array import array
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from random import random
+from sys import byteorder
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, PoolExhausted, RegistryUnavailable, TryLater
 from frazil.generator.complaints import closed
+from frazil.inputs.duration import duration_text
 from frazil.remote.base import Life
-from frazil.remote.http import wire_ids
-from frazil.remote.http.attempts import AttemptLoop
 from frazil.remote.http.config import NONCE, ServiceConfig
 from frazil.remote.http.reply import Gathered
 from frazil.system.clock import boot_s
@@ -25,12 +36,14 @@ from frazil.system.imports import load
 from frazil.system.steps import Steps
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-STEP = 100_000
-"""The most IDs in one request. They are skipped together if the reply is lost."""
-
+STEP = 100_000  # the most IDs in one request; they are skipped together if the reply is lost
 _MOST_IDLE = 20
+_LEAST_PATIENCE_S = 0.25
+_FIRST_PAUSE_S = 0.05
+_LONGEST_PAUSE_S = 2.0
 
 LineT = TypeVar("LineT")
 
@@ -61,12 +74,12 @@ class ServiceCalls(Life, Generic[LineT]):
 
     def ids(self, count: int) -> Steps[list[int]]:
         bodies = yield from self.bodies(count)
-        return [n for body in bodies for n in wire_ids.ints(body, self.config.width)]
+        return [n for body in bodies for n in unpacked(body, self.config.width)]
 
     def array(self, count: int) -> "Steps[NDArray[Any]]":
         arrays = load("frazil.schemes.arrays")
         body = b"".join((yield from self.bodies(count)))
-        words = wire_ids.words(body, self.config.width)
+        words = unpacked_words(body, self.config.width)
         row: NDArray[Any] = words.view(arrays.WIDE) if self.config.width > 8 else words
         return row.reshape(-1)
 
@@ -94,3 +107,70 @@ class ServiceCalls(Life, Generic[LineT]):
                 self.issued += n
                 return body
             yield pause_s
+
+
+class AttemptLoop:
+    """A call that begins now. name: the service in messages. clock: monotonic seconds."""
+
+    def __init__(self, name: str, timeout_us: int, clock: Callable[[], float]) -> None:
+        self._name = name
+        self._timeout_us = timeout_us
+        self._clock = clock
+        self._deadline_s = clock() + timeout_us / 1e6
+        self._pauses = 0
+        self._reasons: Counter[str] = Counter()
+        self._only_full = True
+
+    def patience_s(self) -> float:
+        """Return how long the next attempt may take."""
+        left_s = self._deadline_s - self._clock()
+        return max(left_s / 2, _LEAST_PATIENCE_S)
+
+    def failed(self, error: FrazilError) -> float:
+        """Return the pause before the next attempt. Raises the error if there is none."""
+        if not isinstance(error, TryLater):
+            raise error
+        self._reasons[str(error)] += 1
+        self._only_full = self._only_full and isinstance(error, PoolExhausted)
+        longest_s = min(_FIRST_PAUSE_S * 2**self._pauses, _LONGEST_PAUSE_S)
+        self._pauses += 1
+        wanted_s = float(error.facts.get("retry_after_s", 0.0))
+        pause_s: float = wanted_s + longest_s * (0.5 + random() / 2)  # noqa: S311 - not a secret
+        if self._clock() + pause_s >= self._deadline_s:
+            raise self._failure(max(wanted_s, 1.0)) from error
+        return pause_s
+
+    def _failure(self, retry_after_s: float) -> FrazilError:
+        """Return the final error: each reason once, with its count."""
+        kind = PoolExhausted if self._only_full else RegistryUnavailable
+        lines = [f"{n} times: {why}" if n > 1 else why for why, n in self._reasons.items()]
+        return kind(
+            f"{self._name} gave no ID within {duration_text(self._timeout_us)}, try again later:"
+            + "".join(f"\n  {line}" for line in lines),
+            url=self._name,
+            reasons=tuple(self._reasons),
+            attempts=self._reasons.total(),
+            outcome_known=self._only_full,
+            retry_after_s=retry_after_s,
+        )
+
+
+def unpacked(body: bytes, width: int) -> list[int]:
+    """Return the IDs of a body, each of ``width`` bytes."""
+    if width != 8:
+        return [int.from_bytes(body[i : i + width], "big") for i in range(0, len(body), width)]
+    found = array("Q", body)
+    if byteorder == "little":
+        found.byteswap()
+    return found.tolist()
+
+
+def unpacked_words(body: bytes, width: int) -> "NDArray[np.uint64]":
+    """The IDs as rows of numpy words, (n, 1), or (n, 2) with the higher half first."""
+    import numpy as np
+
+    whole = 8 if width <= 8 else 16
+    rows: Any = np.zeros((len(body) // width, whole), dtype=np.uint8)
+    rows[:, whole - width :] = np.frombuffer(body, dtype=np.uint8).reshape(-1, width)
+    found: NDArray[np.uint64] = rows.view(">u8").astype(np.uint64)
+    return found

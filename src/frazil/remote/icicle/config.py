@@ -6,8 +6,7 @@ from frazil.errors import ConfigError
 from frazil.generator.request import KEEP_US, Request
 from frazil.inputs.duration import duration_text
 from frazil.inputs.url import Options, Url, whole
-from frazil.redis_link.access import Access
-from frazil.redis_link.url import access_of, shown
+from frazil.redis_link.access import Access, access_of, shown
 from frazil.remote.icicle.calls import IcicleConfig
 from frazil.remote.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
 from frazil.schemes.presets import PRESETS

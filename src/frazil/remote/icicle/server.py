@@ -20,7 +20,7 @@ from frazil.errors import ClockError, ConfigError, FrazilError, LayoutExhausted
 from frazil.redis_link.access import Access, Script
 from frazil.redis_link.link import Link
 from frazil.system.clock import boot_ns, wall_us
-from frazil.system.data_file import text_beside
+from frazil.system.imports import text_beside
 from frazil.system.steps import Steps, run
 
 FUNCTION = "frazil_icicle"

@@ -8,8 +8,8 @@ from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite.files import LOCAL_FILESYSTEMS
-from frazil.system import mounts
-from frazil.system.mounts import filesystem_of
+from frazil.system import host
+from frazil.system.host import filesystem_of
 
 ICICLE = frazil.scheme("icicle")
 SHARED = {
@@ -26,7 +26,7 @@ def mounted(tmp_path, monkeypatch):
     """``mounted(point, kind)``: as if that were mounted there; answers the directory."""
     table = tmp_path / "mountinfo"
     table.write_text("25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n")
-    monkeypatch.setattr(mounts, "_MOUNTS", str(table))
+    monkeypatch.setattr(host, "_MOUNTS", str(table))
 
     def mount(name, kind):
         point = tmp_path / name
@@ -59,7 +59,7 @@ def test_mount_points_of_any_name(mounted, name):
 
 
 def test_an_unknown_type_is_accepted(tmp_path, monkeypatch):
-    monkeypatch.setattr(mounts, "_MOUNTS", str(tmp_path / "nothing"))
+    monkeypatch.setattr(host, "_MOUNTS", str(tmp_path / "nothing"))
     assert filesystem_of(tmp_path) is None
     asked(tmp_path / "claims.db")
 
