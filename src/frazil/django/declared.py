@@ -38,9 +38,7 @@ from frazil.schemes.scheme import Scheme, scheme
 
 __all__ = ["DEFAULT", "Declaration", "declarations", "declared", "wrong_text_is_no_row"]
 
-DEFAULT = "default"
-"""The name of what models without a name of their own use."""
-
+DEFAULT = "default"  # the name of what models without a name of their own use
 _LOOKS = ("scheme", "fields", "epoch", "encoding", "shuffle", "prefix", "check", "key")
 _MAKING = ("url", *(n for n in OpenOptions.__annotations__ if n not in ("fields", "registry")))
 _OLD_KEYS_END = 10**12  # an ID of such a number would be of the first hours of its epoch

@@ -41,8 +41,7 @@ class OpenOptions(TaskOptions, total=False):
     registry: Registry | None
 
 
-KEEP_US = 60_000_000
-"""How long a generator keeps its claim after its last ID, by default."""
+KEEP_US = 60_000_000  # how long a generator keeps its claim after its last ID, by default
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,9 @@ from weakref import WeakSet
 
 from frazil.system.process import at_fork
 
-COUNTS = ("issued", "waits", "failures", "store_errors")
-"""The fields of a status that only grow."""
+COUNTS = ("issued", "waits", "failures", "store_errors")  # the fields of a status that only grow
 
-Counts = Counter[tuple[str, str, str, str]]
-"""By namespace, scheme, store and the name of the field."""
-
+Counts = Counter[tuple[str, str, str, str]]  # by namespace, scheme, store and the name of the field
 _FREED_MOST = 100
 
 MARGIN_MOST_S = 10.0

@@ -31,8 +31,7 @@ from weakref import WeakValueDictionary, ref
 from frazil.system.clock import boot_ns
 from frazil.walk.walk import Walk
 
-NEVER_S = float("inf")
-"""Until the next round of a keeper for which none is due before it is called."""
+NEVER_S = float("inf")  # until the next round of a keeper for which none is due before it is called
 
 
 class Served(Protocol):

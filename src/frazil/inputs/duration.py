@@ -20,8 +20,7 @@ UNITS_US = {
 }
 _SHOWN = 40  # characters of a wrong value
 _DURATION_MAX_US = 36_525 * UNITS_US["d"]  # sockets, locks and sleeps overflow at 292 years
-YEAR_S = 31_556_952
-"""The average year of the Gregorian calendar."""
+YEAR_S = 31_556_952  # the average year of the Gregorian calendar
 SPANS_S = (
     (YEAR_S, "year"),
     (YEAR_S / 12, "month"),

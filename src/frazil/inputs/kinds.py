@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from frazil.errors import ConfigError
 from frazil.system.imports import load
 
-GROUP = "frazil.registries"
-"""The group of entry points of packages that bring a registry."""
+GROUP = "frazil.registries"  # the group of entry points of packages that bring a registry
 
 
 class Kind(NamedTuple):

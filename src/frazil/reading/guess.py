@@ -30,9 +30,7 @@ from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
 from frazil.system.clock import moment_text, to_us
 
-LIKELY_BITS = 12.0
-"""A score that one random text in 4,096 reaches."""
-
+LIKELY_BITS = 12.0  # a score that one random text in 4,096 reaches
 _OWN_ENCODING_BITS = 4.0
 _NEAT_BITS = 4  # the least number of leading zeros that is a reason
 _OLDEST_US = to_us(datetime(2005, 1, 1, tzinfo=UTC))

@@ -36,8 +36,7 @@ _HOPS = 3
 
 Answer = TypeVar("Answer")
 
-Command = tuple[str, ...]
-"""A command and its arguments."""
+Command = tuple[str, ...]  # a command and its arguments
 
 
 @dataclass(slots=True)

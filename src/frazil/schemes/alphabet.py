@@ -24,18 +24,12 @@ DIGITS: Mapping[str, str] = MappingProxyType(
 )
 """The digits of each encoding, from the value 0 up."""
 
-CHECKS = DIGITS["base32"] + "*~$=U"
-"""The check characters of base32, by number modulo 37."""
-
+CHECKS = DIGITS["base32"] + "*~$=U"  # the check characters of base32, by number modulo 37
 CHECK_VALUES = {c: i for i, symbol in enumerate(CHECKS) for c in (symbol, symbol.lower())}
 """The value of each check character, in either case."""
 
-UUID_BITS = 128
-"""The width of a UUID."""
-
-ENCODINGS = (*DIGITS, "uuid")
-"""The names of all encodings."""
-
+UUID_BITS = 128  # the width of a UUID
+ENCODINGS = (*DIGITS, "uuid")  # the names of all encodings
 _MISREAD = {"I": "1", "L": "1", "O": "0", "U": "V"}
 
 

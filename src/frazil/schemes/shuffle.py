@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 
 _Tables = tuple[tuple[int, ...], ...]
 
-METHODS = ("v1",)
-"""The methods that derive a table from a seed, newest last."""
-
+METHODS = ("v1",)  # the methods that derive a table from a seed, newest last
 _BITS_MAX = 128
 _VERSION = re.compile(r"[a-z][a-z0-9]{0,15}", re.ASCII)
 _ENTRY = r"(?:0|[1-9][0-9]{0,2})"

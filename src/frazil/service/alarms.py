@@ -16,9 +16,7 @@ from frazil.errors import ClockError, LayoutExhausted, RegistryUnavailable
 from frazil.service.namespace import Gauge, ServedNamespace
 from frazil.system.clock import boot_ns
 
-SHOWN = ("issued", "waits", "failures")
-"""The counts whose history is kept."""
-
+SHOWN = ("issued", "waits", "failures")  # the counts whose history is kept
 _STORE_AWAY = RegistryUnavailable.page
 _WAITS = _STORE_AWAY.replace("store-away", "waits")
 _OFFSET_MOST_S = 5

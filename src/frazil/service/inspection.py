@@ -23,12 +23,8 @@ from frazil.schemes.scheme import scheme as make_scheme
 from frazil.service.namespace import ServedNamespace
 from frazil.system.clock import moment_text, wall_us
 
-TEXT_MOST = 4_000
-"""The most characters in a text to search."""
-
-FOUND_MOST = 20
-"""The most IDs that are reported for one text."""
-
+TEXT_MOST = 4_000  # the most characters in a text to search
+FOUND_MOST = 20  # the most IDs that are reported for one text
 _OTHERS_MOST = 6
 _STRETCHES_US = [UNITS_US[unit] for unit in ("s", "min", "h", "d")]
 

@@ -51,8 +51,7 @@ from frazil.service.settings import Namespace
 from frazil.system.clock import boot_ns, moment_text, to_us, wall_us
 from frazil.walk.walk import Pause
 
-BATCH_MOST = 1_000_000
-"""The most IDs in one request."""
+BATCH_MOST = 1_000_000  # the most IDs in one request
 
 Waited = TypeVar("Waited")
 

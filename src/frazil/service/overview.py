@@ -21,9 +21,7 @@ from frazil.service.state import State
 from frazil.service.worker_stats import WorkerReport
 from frazil.system.clock import boot_ns, moment_text, wall_us
 
-LEVELS = ("red", "unknown", "amber", "green")
-"""The worst first."""
-
+LEVELS = ("red", "unknown", "amber", "green")  # the worst first
 _FRESH_NS = 5_000_000_000  # of a record
 _SILENT_NS = 5_000_000_000  # of a worker
 _READ_S = 0.5

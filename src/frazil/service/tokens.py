@@ -29,8 +29,7 @@ Scope = Literal["issue", "inspect", "admin"]
 SCOPES: tuple[Scope, ...] = ("issue", "inspect", "admin")
 """What a token may allow. ``admin`` covers the state of the service: metrics, claims, readiness."""
 
-ANYWHERE = "*"
-"""In place of a namespace: all namespaces."""
+ANYWHERE = "*"  # in place of a namespace: all namespaces
 
 Reason = Literal["missing", "wrong", "expired", "scope", "namespace"]
 

@@ -32,9 +32,7 @@ from typing import cast
 from frazil.system.clock import boot_s
 from frazil.system.process import ProcessIdentity, at_fork
 
-PATIENCE_S = 0.5
-"""How long a step or an import waits for forks."""
-
+PATIENCE_S = 0.5  # how long a step or an import waits for forks
 _FRESH_S = 0.2  # since the beginning of the last fork; hooks that take longer wait for something
 _STEP_S, _IMPORT_S = 1.0, 5.0  # how long a fork waits
 _NAP_S = 0.0002

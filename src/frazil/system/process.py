@@ -97,8 +97,7 @@ class PureIdentity:
         self.era = _era(self.vm_seen)
         self.word = _words
 
-    now_ns = staticmethod(boot_ns)
-    """Nanoseconds since boot, suspend included."""
+    now_ns = staticmethod(boot_ns)  # nanoseconds since boot, suspend included
 
     def intact(self) -> bool:
         """Whether this process made this object."""

@@ -23,8 +23,7 @@ from frazil.tables.reach import check_reach
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LEAD = "1s"
-"""How far IDs may run ahead: batches come in bursts, and a wait at each would add up."""
+LEAD = "1s"  # how far IDs may run ahead: batches come in bursts, and a wait at each would add up
 
 
 @dataclass(frozen=True)

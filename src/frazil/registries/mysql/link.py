@@ -34,15 +34,9 @@ try:
 except ImportError as error:
     raise missing_extra("mysql: needs PyMySQL", "mysql", error) from None
 
-NO_TABLE = 1146
-"""The error number of a table that does not exist."""
-
-EXISTS = 1359
-"""The error number of a trigger that exists already."""
-
-DENIED = (1142, 1227, 1419)
-"""The error numbers of a trigger that this user may not create."""
-
+NO_TABLE = 1146  # the error number of a table that does not exist
+EXISTS = 1359  # the error number of a trigger that exists already
+DENIED = (1142, 1227, 1419)  # the error numbers of a trigger that this user may not create
 COLLISIONS = (1020, 1213)
 """The error numbers of transactions that collided: changed since it was read, deadlock."""
 
@@ -60,8 +54,7 @@ Rows = Sequence[tuple[Any, ...]]
 class _Connection(Connection):  # type: ignore[misc] # it has no types
     """A connection with one time limit for each answer."""
 
-    asking = False
-    """Whether a message was sent whose answer has not been read to its end."""
+    asking = False  # whether a message was sent whose answer has not been read to its end
 
     def fileno(self) -> int:
         """The file descriptor of its socket; -1 if it has none."""

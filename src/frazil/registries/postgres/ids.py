@@ -11,9 +11,7 @@ from frazil.schemes.scheme import Scheme
 from frazil.sql.ids import LIFE, cut_of, ids_sql
 from frazil.sql.parts import quoted
 
-HOLDER = "frazil_id()"
-"""The holder of the node numbers of ``frazil_id``, which no process holds."""
-
+HOLDER = "frazil_id()"  # the holder of the node numbers of ``frazil_id``, which no process holds
 _PLACE = (
     "SELECT nspname FROM pg_namespace WHERE oid = (SELECT relnamespace FROM pg_class "
     "WHERE oid = 'frazil_namespace'::regclass)"

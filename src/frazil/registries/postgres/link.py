@@ -29,12 +29,8 @@ try:
 except ImportError as error:
     raise missing_extra("postgresql: needs psycopg 3", "postgres", error) from None
 
-NO_TABLE = "42P01"
-"""The SQLSTATE of a table that does not exist."""
-
-STATEMENT_S = 3
-"""The server's time limit for a statement."""
-
+NO_TABLE = "42P01"  # the SQLSTATE of a table that does not exist
+STATEMENT_S = 3  # the server's time limit for a statement
 _PATIENCE_S = 4.0
 _LIBPQ = {
     "connect_timeout": "3",

@@ -23,9 +23,7 @@ from frazil.system.clock import boot_ns, wall_us
 from frazil.system.imports import text_beside
 from frazil.system.steps import Steps, run
 
-FUNCTION = "frazil_icicle"
-"""The name of the function, and of the library."""
-
+FUNCTION = "frazil_icicle"  # the name of the function, and of the library
 MOST_IDS = 4_096_000
 MOST_LEAD_US = 1_000_000
 LAST_SHARD = 1023

@@ -21,9 +21,7 @@ from frazil.layout.drawing import COLOURS
 from frazil.service.http import asgi
 from frazil.service.http.asgi import Receive, Scope, Send
 
-FOLDER = "/console/"
-"""The folder of all files except the page itself."""
-
+FOLDER = "/console/"  # the folder of all files except the page itself
 _TYPES = {
     ".css": b"text/css; charset=utf-8",
     ".html": b"text/html; charset=utf-8",

@@ -26,9 +26,7 @@ SAFE: tuple[tuple[bytes, bytes], ...] = (FRESH, (b"x-content-type-options", b"no
 """Headers of all replies except a single ID, where each costs a tenth of an empty request."""
 
 BODY_MOST = 65_536
-BROWSER = b"Mozilla/"
-"""How the User-Agent of every browser starts, and of hardly another program."""
-
+BROWSER = b"Mozilla/"  # how the User-Agent of every browser starts, and of hardly another program
 _BODY_TIMEOUT_S = 10.0
 _PARAMETERS_MOST = 16
 

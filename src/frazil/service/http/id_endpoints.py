@@ -33,9 +33,7 @@ CHUNK = 512
 They wait in memory if the client does not read, so a chunk has about 10 kB.
 """
 
-WORDS_CHUNK = 2_048
-"""The same for IDs that never become Python integers."""
-
+WORDS_CHUNK = 2_048  # the same for IDs that never become Python integers
 _SMALL = 64  # IDs that do not wait for a turn
 _turn = asyncio.Lock()
 

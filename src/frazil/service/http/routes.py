@@ -35,9 +35,7 @@ from frazil.service.tokens import SCOPES, Refusal
 from frazil.service.tokens import Scope as Right
 from frazil.system.clock import moment_text
 
-SLOTS_MOST = 1_000
-"""The most slots that are reported; held slots come first."""
-
+SLOTS_MOST = 1_000  # the most slots that are reported; held slots come first
 _SEARCHES_MOST = 10  # of which one runs: it slows down the event loop, as both need the interpreter
 _LAYOUT_MOST = 2_000
 _PIECE = ("name", "label", "role", "bits", "low", "reversed")

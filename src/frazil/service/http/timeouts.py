@@ -35,9 +35,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from frazil.service.problems import Problem, busy
 
-HEAD_MOST = 16_384
-"""The most bytes in a request line and headers."""
-
+HEAD_MOST = 16_384  # the most bytes in a request line and headers
 _END_OF_HEAD = b"\r\n\r\n"
 _OVERHEAD_A_BYTE = 8  # a chunk of one byte has five bytes of overhead
 _WAITING_MOST = 8  # requests of a connection that are queued

@@ -37,9 +37,7 @@ from frazil.service.settings import Settings
 from frazil.service.state import State
 from frazil.service.worker_stats import WorkerStats
 
-SHUTDOWN_MOST_S = 32
-"""The most seconds from the signal to the end of the process."""
-
+SHUTDOWN_MOST_S = 32  # the most seconds from the signal to the end of the process
 _CHECK_MOST_S = 5.0
 _SHUTDOWN_S = 30
 _DRAIN_S = 0.5

@@ -28,9 +28,7 @@ from typing import Any
 from frazil.service import logs
 from frazil.system.clock import boot_ns
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
-"""The signals that end the service."""
-
+SIGNALS = (signal.SIGTERM, signal.SIGINT)  # the signals that end the service
 _HELD = (*SIGNALS, signal.SIGHUP)  # which would end it before it is handled
 
 _SECOND_NS = 1_000_000_000

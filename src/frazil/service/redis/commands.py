@@ -28,24 +28,19 @@ from frazil.service.namespace import ServedNamespace, texts
 from frazil.service.problems import TITLES, no_id, refused
 from frazil.service.tokens import Guard, OverQuota, Scope
 
-IDS_MOST = 10_000
-"""The most IDs in one reply."""
-
+IDS_MOST = 10_000  # the most IDs in one reply
 OK = b"+OK\r\n"
 
 _PART = 500  # IDs of a reply that are made and written together
 _EXACT_BITS = 53  # of an integer that every client holds
 _STEP = 50  # commands of a transaction that are answered together
 _INFO = "# Server\r\nserver_name:frazil\r\nredis_mode:standalone\r\nrole:master\r\nloading:0\r\n"
-
-Answer = bytes | AsyncIterator[bytes]
-"""A reply, or its parts."""
+Answer = bytes | AsyncIterator[bytes]  # a reply, or its parts
 
 Again = Callable[[int], tuple[int, bytes]]
 """Answers up to so many repetitions of a command with IDs that are ready: how many, the replies."""
 
-_Form = Callable[[Scheme, Sequence[int]], bytes]
-"""Writes IDs as replies, one after the other."""
+_Form = Callable[[Scheme, Sequence[int]], bytes]  # writes IDs as replies, one after the other
 
 
 class _Refused(Exception):
