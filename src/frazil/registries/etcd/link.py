@@ -7,7 +7,7 @@ is sent once, ``Unanswered`` says whether it may have arrived, and the next requ
 endpoint.
 
 An answer counts if it is complete in time and has the expected form. The driver's time limit
-applies to each read, so an answer that arrives byte by byte would never end (``_Timely``). A proxy
+applies to each read, so one deadline limits a whole answer (see ``frazil.system.sockets``). A proxy
 may repeat an answer or confuse two. An answer to another question is discarded, and its connection
 is closed.
 
@@ -27,15 +27,14 @@ record.
 import json
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
-from http.client import HTTPResponse
-from io import BufferedReader, RawIOBase
+from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.system.clock import boot_ns, boot_s, to_us
 from frazil.system.extras import missing_extra
-from frazil.system.sockets import cut_in_children
+from frazil.system.sockets import cut_in_children, limited
 
 try:
     import etcd3gw
@@ -45,13 +44,12 @@ try:
 except ImportError as error:
     raise missing_extra("etcd: needs etcd3gw", "etcd", error) from None
 
-TRANSACTION = "kv/txn"
-"""The path of the requests that read and write records."""
-
+TRANSACTION = "kv/txn"  # the path of the requests that read and write records
 DATE_WITHIN_US = 500_000
 """The precision of etcd's date, which is in whole seconds: half a second is added to it."""
 
 _TIMEOUT_S = 2.0
+_TIMES_S: Any = 1.5, _TIMEOUT_S  # to connect takes less, so it is known that nothing was sent
 _PATH = "/v3/"  # since etcd 3.4
 _NO_TOKEN, _FULL = 16, 8  # gRPC's codes
 _REFUSALS = {  # by code and a word of the text: every endpoint would return the same
@@ -67,70 +65,41 @@ _REFUSALS = {  # by code and a word of the text: every endpoint would return the
 
 
 _numbers = count(1)
-_last_connection = [0]
 _OTHER_FORM = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 _RUNS = "check that a majority of the cluster runs and can be reached"
 
 Meaning = TypeVar("Meaning")
 
 
-class _Timely(RawIOBase):
-    """The bytes of an answer, with one time limit for all of them."""
+class _Wire:
+    """The connection of a link that was made last. number: changes with each connection."""
 
-    def __init__(self, wire: Any) -> None:
-        self._wire = wire
-        self._bytes = wire.makefile("rb", buffering=0)
-        self._until_s = boot_s() + _TIMEOUT_S
+    def __init__(self) -> None:
+        self.number = 0
+        self._socket: Any = None
 
-    def makefile(self, _mode: str) -> BufferedReader:
-        return BufferedReader(self)
+    def connected(self, made: Any) -> None:
+        cut_in_children(self, made)
+        self.number, self._socket = next(_numbers), made
 
-    def readable(self) -> bool:
-        """True: it can be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        left_s = self._until_s - boot_s()
-        if left_s <= 0:
-            raise TimeoutError("timed out")
-        self._wire.settimeout(left_s)
-        read: int | None = self._bytes.readinto(buffer)
-        return read
-
-    def close(self) -> None:
-        self._bytes.close()
-        super().close()
-
-
-class _Answer(HTTPResponse):
-    """An answer with a time limit."""
-
-    def __init__(self, wire: Any, *about: Any, **more: Any) -> None:
-        timely: Any = _Timely(wire)
-        super().__init__(timely, *about, **more)
+    def fileno(self) -> int:
+        return -1 if self._socket is None else int(self._socket.fileno())
 
 
 class _Connection(HTTPConnection):
-    """A counted connection: urllib3 reconnects silently."""
+    """A connection that its link knows: urllib3 reconnects silently."""
 
-    response_class = _Answer
+    def __init__(self, wire: _Wire, *place: Any, **options: Any) -> None:
+        super().__init__(*place, **options)
+        self._wire = wire
 
     def connect(self) -> None:
-        _last_connection[0] = next(_numbers)
         super().connect()
-        cut_in_children(self, self.sock)
+        self._wire.connected(self.sock)
 
 
 class _TlsConnection(_Connection, HTTPSConnection):
     """The same, with TLS."""
-
-
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _TlsPool(HTTPSConnectionPool):
-    ConnectionCls = _TlsConnection
 
 
 class Unanswered(Exception):
@@ -181,8 +150,11 @@ class Link:
         self._user = user
         self._clients: dict[tuple[str, int], etcd3gw.Etcd3Client] = {}
         self.date = Date()
-        self.connection = 0
-        self._last_connection = 0
+        self._wire = _Wire()
+
+    @property
+    def connection(self) -> int:
+        return self._wire.number
 
     def post(
         self,
@@ -249,10 +221,6 @@ class Link:
             self.close()
             client = self._clients[endpoint] = self._connect(*endpoint)
             answer = self._ask(client, path, body)
-        # It may be another thread's connection; that costs one request.
-        if self._last_connection != _last_connection[0]:
-            self._last_connection = _last_connection[0]
-            self.connection = next(_numbers)
         if path == TRANSACTION and self.connection != checked:
             told = self._ask(client, "maintenance/status", {})
             answer["raft_index"] = int(told["raftIndex"])
@@ -261,17 +229,21 @@ class Link:
     def _ask(
         self, client: "etcd3gw.Etcd3Client", path: str, body: dict[str, Any]
     ) -> dict[str, Any]:
-        answer: dict[str, Any] = client.post(client.get_url(path), json=body)
+        with limited(self._wire, boot_s() + _TIMEOUT_S):
+            answer: dict[str, Any] = client.post(client.get_url(path), json=body)
         return answer
 
     def _connect(self, host: str, port: int) -> "etcd3gw.Etcd3Client":
         client = etcd3gw.Etcd3Client(
-            host=host, port=port, timeout=_TIMEOUT_S, api_path=_PATH, **self._client
+            host=host, port=port, timeout=_TIMES_S, api_path=_PATH, **self._client
         )
         client.session.trust_env = False  # ignore proxy settings of the environment
         client.session.hooks["response"].append(self.date.hear)
         adapter: Any = client.session.get_adapter(client.base_url)
-        adapter.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
+        adapter.poolmanager.pool_classes_by_scheme = {
+            "http": partial(_pool, HTTPConnectionPool, partial(_Connection, self._wire)),
+            "https": partial(_pool, HTTPSConnectionPool, partial(_TlsConnection, self._wire)),
+        }
         if self._user is not None:
             name, password = self._user
             answer = self._ask(client, "auth/authenticate", {"name": name, "password": password})
@@ -289,6 +261,13 @@ class Link:
                 url=self.url,
                 outcome_known=True,
             ) from error
+
+
+def _pool(pools: Any, connections: Any, *place: Any, **options: Any) -> Any:
+    """Make a pool of urllib3 with connections of a kind."""
+    pool = pools(*place, **options)
+    pool.ConnectionCls = connections
+    return pool
 
 
 def _cause(said: str) -> str:
