@@ -4,7 +4,6 @@ No time is asserted anywhere: how fast something is, a table says, and not a tes
 """
 
 import json
-import random
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -16,14 +15,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from evidence.benchmarks import __main__ as command
-from evidence.benchmarks import fleet, ready, ready_stores
-from evidence.benchmarks.cases import CASES, Aim, Case, Sample
+from evidence.benchmarks import ready, ready_stores
+from evidence.benchmarks.cases import CASES, Sample
 from evidence.benchmarks.kept import Keeping, Repeats, check
 from evidence.benchmarks.ready_stores import Store
-from evidence.benchmarks.report import Report
-from evidence.benchmarks.runner import Plan, missing, run_case, scaled
-from evidence.benchmarks.subjects import Subject, Work
+from evidence.benchmarks.runner import missing
+from evidence.benchmarks.subjects import Work
 from evidence.benchmarks.worker import run_round
 from frazil.cli import bench
 from frazil.errors import InternalError
@@ -69,22 +66,6 @@ def test_a_repeat_fails_the_run(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-@pytest.mark.long
-def test_a_subject_that_fails_fails_the_run(tmp_path: Path) -> None:
-    done = benchmarks("--cases", "take", "--url", "nonsense:", *FEW, "--out", str(tmp_path / "t"))
-    assert done.returncode == 1
-    assert "ConfigError" in done.stderr
-    assert "'frazil, default scheme' ended with code 1" in done.stderr
-
-
-def test_strict_requires_every_peer(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(command, "missing", lambda _: ["oneflake"])
-    assert command.main(["--strict", "--quick"]) == 1
-    assert 'missing: oneflake; run: pip install ".[bench]"' in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("wide", [False, True])
 def test_every_id_is_counted(tmp_path: Path, wide: bool) -> None:
     top = 1 << 100 if wide else 0
@@ -108,12 +89,6 @@ def test_a_repeat_is_found_in_another_file(tmp_path: Path, bits: int) -> None:
         check(tmp_path)
 
 
-def test_namespaces_may_have_the_same_ids(tmp_path: Path) -> None:
-    Keeping(tmp_path, "one", 64).add([1])
-    Keeping(tmp_path, "two", 64).add([1])
-    assert check(tmp_path) == {"one": 1, "two": 1}
-
-
 def test_a_round_keeps_every_batch(tmp_path: Path) -> None:
     """Also the batch that is not timed, which is one more than the round counts."""
     numbers = count()
@@ -124,76 +99,8 @@ def test_a_round_keeps_every_batch(tmp_path: Path) -> None:
     assert found["wall_ns"] <= found["ended_ns"] - found["began_ns"]
 
 
-@pytest.mark.parametrize(
-    ("batch", "ids"), [([1, None, 2], 2), ([[1, 2], [3]], 3), (np.arange(5), 5), (None, 1)]
-)
-def test_the_ids_of_a_batch_are_counted(batch: Any, ids: int) -> None:
-    assert run_round(Work(lambda: batch), 2, None)["count"] == 2 * ids
-
-
 def rounds(*quotients: float) -> list[dict[str, Sample]]:
     return [{"a": Sample(q * 10.0, 1.0), "b": Sample(10.0, 1.0)} for q in quotients]
-
-
-def case(*aims: Aim) -> Case:
-    subjects = tuple(Subject(name, lambda _: Work(list)) for name in "ab")
-    return Case("letters", "Letters", 1, subjects, aims)
-
-
-def quotient(found: Any) -> float:
-    return float(found["a"].wall_ns / found["b"].wall_ns)
-
-
-@pytest.mark.parametrize(
-    ("most", "least", "reached"),
-    [
-        (1.5, None, True),
-        (1.4, None, False),
-        (None, 1.5, True),
-        (None, 1.6, False),
-        (None, None, None),
-    ],
-)
-def test_an_aim_is_compared_with_the_median(
-    most: float | None, least: float | None, reached: bool | None
-) -> None:
-    of_letters = case(Aim("a over b", quotient, most, least))
-    report = Report({}, {}, [], {"space": 3}, [(of_letters, rounds(9.0, 1.5, 0.5))])
-    (entry,) = report.aims()
-    assert (entry["median"], entry["least"], entry["greatest"]) == (1.5, 0.5, 9.0)
-    assert entry["reached"] is reached
-    assert "0.5 to 9" in report.as_markdown()
-    assert json.loads(json.dumps(report.as_json()))["unique_ids"] == {"space": 3}
-
-
-def test_an_aim_without_its_subject_is_left_out() -> None:
-    alone = [{"a": each["a"]} for each in rounds(1.0)]
-    report = Report({}, {}, ["b"], {}, [(case(Aim("a over b", quotient, 1.0)), alone)])
-    assert report.aims() == []
-    assert "| b | missing |" in report.as_markdown()
-    assert 'b: missing, so not measured (`pip install ".[bench]"`)' in report.as_markdown()
-
-
-def test_aims_name_existing_subjects() -> None:
-    for each in CASES.values():
-        names = [subject.name for subject in each.subjects]
-        assert len(set(names)) == len(names)
-        for aim in each.aims:
-            aim.number({name: Sample(1.0, 1.0) for name in names})
-
-
-def test_scaled() -> None:
-    assert [scaled(200, 1.0), scaled(200, 0.1), scaled(1, 0.1)] == [200, 20, 1]
-
-
-@pytest.mark.long
-def test_every_round_has_every_subject(tmp_path: Path) -> None:
-    lines: list[str] = []
-    plan = Plan("memory:", tmp_path, 2, 0.1, random.Random(1))
-    found = run_case(CASES["import"], plan, missing([CASES["import"]]), lines.append)
-    assert [line.partition(": ")[2] for line in lines] == ["round 1 of 2", "round 2 of 2"]
-    assert all({"import sys", "import frazil"} <= set(each) for each in found)
-    assert all(sample.wall_ns > 0 for each in found for sample in each.values())
 
 
 def bench_json(*options: str) -> dict[str, Any]:
@@ -269,11 +176,3 @@ def test_an_id_that_repeats_fails_the_table(
     monkeypatch.setitem(ready_stores.STORES, "memory", lambda: nullcontext(alone))
     assert ready.main(["--quick", "memory"]) == 1
     assert "IDs repeat" in capsys.readouterr().err
-
-
-@pytest.mark.long
-def test_a_fleet_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fleet.main(["--members", "20", "--keep", "1", "--scarce", "1"]) == 0
-    shown = capsys.readouterr().out
-    assert "20 members, 4 node numbers" in shown
-    assert "| all rest, after keep | 0.0 | 0 | - |" in shown

@@ -1,8 +1,6 @@
 """The fuzzers: each check finds a wrong parser, and the command reports what it found."""
 
-import re
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
@@ -106,22 +104,3 @@ def test_the_command_replays_a_kept_input(tmp_path, monkeypatch):
     monkeypatch.setattr("frazil.inputs.duration.exact_us", wrong)
     with pytest.raises(AssertionError):
         command.main(words)
-
-
-def test_an_unknown_target_is_refused(capsys):
-    with pytest.raises(SystemExit):
-        command.main(["urls"])
-    assert "no target is called 'urls'; there are layout, scheme" in capsys.readouterr().err
-
-
-def test_inputs_develop_until_one_fails(tmp_path, capsys, monkeypatch):
-    """With atheris, if it is installed. Only the parser of the started process is wrong."""
-    pytest.importorskip("atheris")
-    monkeypatch.setattr(command, "_FOUND", tmp_path / "found")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
-    wrong = "import frazil.inputs.duration; frazil.inputs.duration.UNITS_US['d'] += 1"
-    (tmp_path / "sitecustomize.py").write_text(wrong)
-    assert command.main(["duration", "--seconds", "1"]) == 1
-    said = capsys.readouterr().out
-    kept = re.search(r"python -m evidence.fuzz duration --replay (\S+)", said)
-    assert TARGETS["duration"].check(Path(kept[1]).read_bytes()) is None  # right here

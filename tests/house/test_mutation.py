@@ -1,15 +1,11 @@
 """The process that tests mutants: it reports tests that pass, fail, or do not end."""
 
 import json
-import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-
-from evidence.mutation.__main__ import Subject, main
 
 pytestmark = pytest.mark.long  # the tool's own tests, which load pytest in processes of its own
 
@@ -68,25 +64,3 @@ def test_each_verdict(asked, tmp_path):
     (tmp_path / "copied.py").write_text("ANSWER = 43\n")
     assert asked("passes") == "failed"  # each run imports the current copy
     assert asked("fails") == "passed"
-
-
-def test_a_suite_that_fails_without_a_mutant_ends_the_run(monkeypatch):
-    """It also ends the processes that test mutants."""
-    started = []
-
-    def start(*arguments, **options):
-        started.append(subprocess.Popen(*arguments, **options))
-        return started[-1]
-
-    monkeypatch.setattr(
-        "evidence.mutation.__main__.subprocess", SimpleNamespace(PIPE=-1, Popen=start)
-    )
-    failing = Subject("registries/redis/renew.lua", ("tests/unit/nothing_is_here.py",))
-    monkeypatch.setattr("evidence.mutation.__main__._SUBJECTS", {"renew.lua": failing})
-    signal.alarm(60)
-    try:
-        with pytest.raises(SystemExit, match="fail without a mutant"):
-            main(["renew.lua", "--jobs", "2"])
-    finally:
-        signal.alarm(0)
-    assert [process.poll() for process in started] == [0, 0]

@@ -32,10 +32,3 @@ def test_each_defence_names_a_test_that_exists(row: str) -> None:
     named = NAMED.findall(row)
     assert named
     assert [each for each in named if not exists(*each)] == []
-
-
-def test_a_wrong_name_is_found() -> None:
-    assert len(ROWS) > 20
-    assert not exists("tests/house/test_security_page.py", "test_nothing")
-    assert not exists("tests/house/test_security_page.py", "exists")
-    assert exists("tests/house/test_security_page.py", "test_a_wrong_name_is_found")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from release.website import charts, command, http, layouts, llms, pages, timeline, tree
+from release.website import charts, command, http, layouts, pages, timeline, tree
 from tests.needs import needs
 from tests.tools.site import ROOT, Page, build, dead_links
 
@@ -79,18 +79,6 @@ def test_links_of_the_repository_become_those_of_the_site() -> None:
     assert pages.adapted("[e](https://example.org)", "x.md") == "[e](https://example.org)"
 
 
-def test_what_a_test_reads_is_not_on_the_site() -> None:
-    page = "a\n\n<!-- not run: x -->\n```text\n<!-- kept --> [l](m)\n```\n"
-    assert pages.adapted(page, "x.md") == "a\n\n```text\n<!-- kept --> [l](m)\n```\n"
-
-
-def test_a_block_that_is_a_file_shows_its_name() -> None:
-    page = "a\n\n<!-- file: shop.py -->\n```python\nx\n```\n\n```python\ny\n```\n"
-    shown = pages.adapted(page, "x.md")
-    assert '```python title="shop.py"\nx\n```' in shown
-    assert "```python\ny\n```" in shown
-
-
 def test_a_chart_shows_each_row() -> None:
     rows = "| frazil | 100 | 50 to 200 | 99% |\n| a < b | 1.5e+03 | 1e+03 to 3e+03 | 9% |\n"
     table = f"| Subject | ns per ID | Min-max | CPU |\n|---|--:|--:|--:|\n{rows}"
@@ -129,21 +117,7 @@ def test_the_tree_has_every_question_of_its_list() -> None:
     assert page.partition("<!-- tree -->")[2].strip() in drawn
 
 
-def test_an_item_that_cannot_be_drawn_is_refused() -> None:
-    items = "1. **A?** Use `b`. C.\n2. **D?** It is `e`.\n3. Otherwise, use `f`.\n"
-    with pytest.raises(ValueError, match=r"\*\*D\?\*\* It is `e`"):
-        tree.with_pictures(f"<!-- tree -->\n\n{items}")
-    drawn = tree.with_pictures(f"<!-- tree -->\n\n{items.replace('It is', 'Use')}")
-    assert "A? If yes, use b. D? If yes, use e. Otherwise, use f.</desc>" in drawn
-
-
 def test_the_references_name_everything() -> None:
     assert all(f"## frazil {name}" in command.page() for name in ("mint", "serve", "torture"))
     assert "## POST /v1/{ns}/ids" in http.page()
     assert layouts.with_drawings(layouts.page()).count("<svg") > 16
-
-
-def test_the_first_sentence_of_a_page() -> None:
-    first = llms._first_sentence
-    assert first("# T\n\n```sh\nx\n```\n\n**A [b](c.md) d.** E.") == "A b d."
-    assert first("# T\n") == ""

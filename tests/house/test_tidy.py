@@ -212,32 +212,26 @@ def imports(tree: ast.AST, *, lazy: bool = False) -> Iterator[tuple[int, str, bo
             yield from imports(node, lazy=lazy or waits)
 
 
-@pytest.mark.parametrize("path", sources(), ids=name)
-def test_file(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    faults = text_faults(text, LONGER.get(name(path), LINES_PER_FILE))
-    if path.suffix == ".py":
-        faults += code_faults(ast.parse(text))
-    assert faults == []
+def test_files() -> None:
+    faults = {}
+    for path in sources():
+        text = path.read_text(encoding="utf-8")
+        found = text_faults(text, LONGER.get(name(path), LINES_PER_FILE))
+        faults[name(path)] = found + (code_faults(ast.parse(text)) if path.suffix == ".py" else [])
+    assert {where: found for where, found in faults.items() if found} == {}
 
 
-@pytest.mark.parametrize("path", modules(), ids=name)
-def test_module(path: Path) -> None:
-    assert package_faults(ast.parse(path.read_text(encoding="utf-8")), place(path)) == []
+def test_modules() -> None:
+    trees = {place(path): ast.parse(path.read_text(encoding="utf-8")) for path in modules()}
+    assert {"errors", "system.clock"} <= trees.keys()
+    faults = {where: package_faults(tree, where) for where, tree in trees.items()}
+    assert {where: found for where, found in faults.items() if found} == {}
 
 
-def test_package_is_seen() -> None:
-    """Were the folder renamed, every test above would pass by finding nothing."""
-    assert {"errors", "system.clock"} <= {place(path) for path in modules()}
-
-
-def test_long_function_is_found() -> None:
+def test_faults_of_a_file_are_found() -> None:
     body = "    pass\n" * LINES_PER_FUNCTION
     assert code_faults(ast.parse(f'"""Doc."""\ndef long():\n{body}')) == ["long has 61 lines"]
     assert code_faults(ast.parse("x = 1")) == ["no module docstring"]
-
-
-def test_text_faults_are_found() -> None:
     assert text_faults("x" * (COLUMNS + 1)) == ["line 1 has 101 columns"]
     assert text_faults("# TO" + "DO: later") == ["line 1 has a marker"]
     assert text_faults("\n" * (LINES_PER_FILE + 1)) == ["451 lines"]
