@@ -7,6 +7,4 @@ is run again, a few times, with fixtures of its own; a test of frazil itself nev
 
 import pytest
 
-__all__ = ["canary"]
-
 canary = pytest.mark.flaky(reruns=5, only_rerun=[r"^AssertionError", r"^assert ", r"^Failed: "])

@@ -21,8 +21,6 @@ from frazil.registries import memory, shared_links
 from frazil.system import uninterrupted
 from tests.markers import marks
 
-__all__ = ["locks", "own_state_directory"]
-
 
 def pytest_configure(config: pytest.Config) -> None:
     """Without a path and without ``-m``, leave out what is long."""

@@ -6,8 +6,6 @@
 import re
 from pathlib import Path
 
-__all__ = ["BUILT_ON_WALKS", "INTERPRETED", "LONG", "WALKS", "is_in", "marks"]
-
 TESTS = Path(__file__).parent
 
 # What takes minutes, or programs that no wheel brings. In other folders such a test is marked where

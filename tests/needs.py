@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["needs"]
-
 
 def needs(name: str, why: str) -> None:
     """Skip, or in CI fail, unless ``name`` is a command on PATH or a module that can be imported.

@@ -20,18 +20,6 @@ from frazil.testing import ConformanceError, check_registry
 from tests.servers.clock import SteppedClock, WallClock
 from tests.tools.proxy import Proxy
 
-__all__ = [
-    "NO_SERVER",
-    "FileStore",
-    "ManualRegistry",
-    "ManualStore",
-    "MemoryStore",
-    "ServerStore",
-    "UrlStore",
-    "applied",
-    "clocked",
-]
-
 
 class UrlStore:
     """A store with a URL. Subclasses add the faults that it can have."""

@@ -8,8 +8,6 @@ import pytest
 
 from tests.faults.fleet import Fleet
 
-__all__ = ["fleet", "place"]
-
 
 @pytest.fixture
 def place() -> Iterator[Path]:

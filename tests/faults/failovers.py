@@ -19,8 +19,6 @@ from tests.servers.redis import Server, free_port, until
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until as until_true
 
-__all__ = ["FOUR", "STORES", "Pair", "confirmed", "repeats"]
-
 FOUR = "sign:1=0 time:41 node:2 sequence:20 @10ms since 2025-01-01T00:00:00Z"
 
 

@@ -18,8 +18,6 @@ from frazil.registries import connect
 from tests.processes.harness import Processes, count
 from tests.tools.waiting import until
 
-__all__ = ["TIGHT", "UNHURRIED", "Fleet"]
-
 TIGHT = "sign:1=0 time:41 node:1 sequence:21 @10ms since 2025-01-01T00:00:00Z"
 UNHURRIED = "300s"
 """The timeout of calls of which none may fail: longer than a test waits for them.

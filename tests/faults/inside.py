@@ -27,8 +27,6 @@ from tests.servers.clock import SteppedClock
 from tests.servers.postgres import Postgres, postgres, programs
 from tests.tools.waiting import until
 
-__all__ = ["BROKEN", "Trial", "set_up", "trial"]
-
 _PATIENCE_S = 180.0
 _ROWS = 400  # of one statement
 _REPLAY_LAG_S = 0.5

@@ -47,17 +47,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "Block",
-    "blocks",
-    "commands",
-    "end_all",
-    "matches",
-    "needs_postgres",
-    "run_console",
-    "run_python",
-]
-
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>```+|~~~+)\s*(?P<kind>\S*)")
 _NOT_RUN = re.compile(r"\s*<!-- not run: (?P<reason>.+?) -->\s*")
 _NEEDS = re.compile(r"\s*<!-- needs: (?P<path>\S+) (?P<origin>\(.+\)) -->\s*")

@@ -19,8 +19,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from shutil import copy, copytree
 
-__all__ = ["TARGETS", "compiled", "main"]
-
 _SRC = Path(__file__).parents[2] / "src"
 MODULES = {
     "walk": "frazil/walk/walk.py",

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["alone", "faults"]
-
 
 def _answer(work: Callable[[], Iterable[Any]]) -> dict[str, Any]:
     """The answer of a forked child: all that ``work`` yields, and the error that it raised."""

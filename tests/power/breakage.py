@@ -11,8 +11,6 @@ import sys
 from frazil.registries.sqlite import file
 from frazil.system import clock
 
-__all__ = ["BROKEN", "apply", "boot"]
-
 _SYNC = r"(?i)pragma\s+(main\.)?synchronous\s*=\s*\w+"
 
 # For each: the statements that are changed, and their replacement.

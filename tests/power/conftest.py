@@ -8,8 +8,6 @@ import pytest
 
 from tests.needs import needs
 
-__all__ = ["recorder"]
-
 
 @pytest.fixture(scope="session")
 def recorder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["VARIANTS", "Disk", "Event", "File", "events"]
-
 SECTOR = 512
 _HEAD = struct.Struct("=cxxxIQqq")
 

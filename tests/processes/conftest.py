@@ -9,8 +9,6 @@ import pytest
 
 from tests.processes.harness import Processes
 
-__all__ = ["crew", "place", "quick"]
-
 
 @pytest.fixture
 def place() -> Iterator[Path]:

@@ -27,22 +27,6 @@ from frazil.claims.claim import Holding, LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 
-__all__ = [
-    "INTERPRETED",
-    "NARROW",
-    "ONE_SLOT",
-    "WIDE",
-    "WORKERS",
-    "Processes",
-    "clock_set_to",
-    "count",
-    "errors",
-    "held",
-    "initialise",
-    "issued",
-    "seen",
-]
-
 WORKERS = Path(__file__).parent / "workers"
 PATIENCE_S = 300
 

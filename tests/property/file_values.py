@@ -9,8 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute
 
-__all__ = ["UNIT_NS", "listed", "same"]
-
 UNIT_NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 EPOCH = dt.date(1970, 1, 1)
 

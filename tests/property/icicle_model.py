@@ -6,8 +6,6 @@ described, so what one of the two gets wrong the other does not.
 
 from dataclasses import dataclass
 
-__all__ = ["LAYOUT", "Model", "Refused"]
-
 LAYOUT = "sign:1=0 time:41 node:10 sequence:12 @1ms since 2016-02-18T09:43:20.316Z"
 EPOCH_US = 1_455_788_600_316_000
 HORIZON_US = 5_000_000

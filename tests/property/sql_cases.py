@@ -5,8 +5,6 @@ import random
 import frazil
 from frazil.schemes.scheme import PRESETS, Scheme
 
-__all__ = ["id_of", "other_texts", "schemes", "some_ids"]
-
 _EPOCH = "2025-01-01T00:00:00Z"
 _TEXTS = ("decimal", "hex", "base32", "base58", "base62")
 _LAYOUTS = {

@@ -2,8 +2,6 @@
 
 import subprocess
 
-__all__ = ["make_certificates"]
-
 
 def make_certificates(place):
     """An authority and a certificate for ``localhost``, as strict as Python 3.13 requires."""

@@ -8,8 +8,6 @@ import libfaketime
 
 from tests.needs import needs
 
-__all__ = ["SteppedClock", "WallClock"]
-
 
 class SteppedClock:
     """The clock of the processes that run with ``env``. Its files are in ``place``.

@@ -13,8 +13,6 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PATIENCE_S", "Database", "free_port"]
-
 PATIENCE_S = 180
 _USER = "nobody"
 

@@ -21,8 +21,6 @@ from typing import Any
 from tests.needs import needs
 from tests.servers.database import free_port
 
-__all__ = ["Etcd", "Member", "etcd", "program"]
-
 _PATIENCE_S = 180
 
 

@@ -5,8 +5,6 @@ import redis
 
 from frazil.remote.icicle.server import icicle_script
 
-__all__ = ["EPOCH_US", "Caller", "cells", "ticks"]
-
 EPOCH_US = 1455788600316000
 
 

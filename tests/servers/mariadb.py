@@ -18,8 +18,6 @@ import pymysql
 from tests.needs import needs
 from tests.servers.database import Database
 
-__all__ = ["MariaDb", "mariadb"]
-
 _PLACES = os.pathsep.join(["/usr/sbin", "/usr/local/sbin", os.environ.get("PATH", os.defpath)])
 
 

@@ -20,8 +20,6 @@ import psycopg
 from tests.needs import needs
 from tests.servers.database import Database
 
-__all__ = ["Postgres", "postgres", "programs"]
-
 _IPC_RMID = 0
 
 

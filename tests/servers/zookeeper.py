@@ -19,8 +19,6 @@ from tests.needs import needs
 from tests.servers.database import free_port
 from tests.tools.waiting import until
 
-__all__ = ["ZooKeeper", "zookeeper"]
-
 _JARS = "/usr/share/java"
 _MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 _PATIENCE_S = 180

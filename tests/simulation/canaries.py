@@ -13,8 +13,6 @@ from frazil.generator.timed_policy import TimedPolicy
 from tests.conformance.wrong import NoGuard
 from tests.unit.walk.test_walk import interpreted
 
-__all__ = ["CANARIES"]
-
 
 class NoFloor(Record):
     """``floor`` forgets the given ticks, like a lease that depends on the clock."""

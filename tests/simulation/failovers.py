@@ -9,8 +9,6 @@ from evidence.simulator import Fault, Parts, Schedule
 from frazil.claims.record import Record
 from frazil.generator.timed_policy import TimedPolicy
 
-__all__ = ["FAILOVERS", "TRACES"]
-
 
 class FirstDecides(Record):
     """The guard is what the first to ask knows, a horizon on; nothing waits for the others."""

@@ -11,8 +11,6 @@ from frazil.generator.timed_policy import TimedPolicy
 from tests.simulation.canaries import CANARIES
 from tests.unit.walk.test_walk import interpreted
 
-__all__ = ["FOUND"]
-
 BOOTS_IN_1970 = Schedule(
     seed=54,
     tick_us=1000,

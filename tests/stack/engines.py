@@ -7,8 +7,6 @@ from evidence.benchmarks.engines import striking
 from frazil.tables.audit import Audit
 from tests.servers.redis import Server
 
-__all__ = ["ROWS", "stamped_with_a_death"]
-
 ROWS = 200_000
 
 

@@ -5,8 +5,6 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["descriptors_to"]
-
 
 def descriptors_to(port: int) -> list[int]:
     """The open descriptors of this process whose other end is a port of this machine."""

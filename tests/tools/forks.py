@@ -3,8 +3,6 @@
 import os
 from collections.abc import Callable
 
-__all__ = ["child", "found_in_child"]
-
 
 def child(work: Callable[[], bool]) -> int:
     """The exit status of a child that does this: 0 if it is true, 2 if not, 1 after an error."""

@@ -21,8 +21,6 @@ import frazil
 import frazil.aio
 from frazil.registries.memory import MemoryRegistry
 
-__all__ = ["VARIANTS", "LoopWatch"]
-
 _EVENTS = {
     "fcntl.flock",
     "fcntl.lockf",

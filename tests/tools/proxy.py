@@ -25,8 +25,6 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
-__all__ = ["Proxy"]
-
 _CHUNK = 1 << 16
 
 

@@ -7,8 +7,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["ROOT", "Page", "build", "dead_links"]
-
 ROOT = Path(__file__).resolve().parents[2]
 _LOADED = {"img": "src", "script": "src", "link": "href", "source": "src", "iframe": "src"}
 

@@ -13,8 +13,6 @@ from typing import Any
 
 import frazil
 
-__all__ = ["Struck", "every", "raise_struck", "strike"]
-
 ROOT = str(Path(frazil.__file__).parent)
 
 

@@ -14,8 +14,6 @@ import tomllib
 from importlib.metadata import entry_points
 from pathlib import Path
 
-__all__ = ["provide"]
-
 SOURCE = Path(__file__).resolve().parents[2] / "evidence" / "torture"
 GROUP = "frazil.commands"
 

@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 
 from tests.tools.proxy import Proxy, Wire
 
-__all__ = ["Trickle"]
-
 _CHUNK = 1 << 16
 
 

@@ -11,8 +11,6 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
 from frazil.system.clock import boot_ns
 
-__all__ = ["granted", "refusal", "until"]
-
 
 def granted(registry: Registry, want: int = 5, wait: Callable[[int], None] | None = None) -> Claim:
     """The claim that a new member gets, which remembers how long it has waited.

@@ -23,23 +23,6 @@ from frazil.registries.sqlite.registry import SqliteRegistry
 from frazil.system.process import ProcessIdentity, PureIdentity
 from frazil.walk.walk import Caller, Walk
 
-__all__ = [
-    "blind",
-    "blocking",
-    "carried",
-    "child_releases",
-    "forgetful",
-    "hooks",
-    "lease",
-    "open_release",
-    "shared",
-    "spinning",
-    "unguarded",
-    "unguarded_icicle",
-    "unguarded_script",
-    "unguarded_store",
-]
-
 
 def unguarded() -> None:
     """The interpreted walk as it stands in its source, with nothing around its steps."""

@@ -10,8 +10,6 @@ from typing import Any
 
 import frazil
 
-__all__ = ["IdLog", "opened", "order", "tell"]
-
 
 def order() -> SimpleNamespace:
     """What the test ordered, with frazil broken as it says."""

@@ -11,8 +11,6 @@ import pytest
 
 from tests.needs import needs
 
-__all__ = ["site"]
-
 SETTINGS: dict[str, Any] = {
     "FRAZIL": {
         "url": "memory:",

@@ -15,8 +15,6 @@ from frazil.registries import connect
 from tests.tools.forks import child
 from tests.tools.waiting import until
 
-__all__ = ["ICICLE", "OneConnection", "mint", "open_some"]
-
 ICICLE = frazil.scheme("icicle")
 
 

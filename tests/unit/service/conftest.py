@@ -20,8 +20,6 @@ from tests.needs import needs
 
 needs("uvicorn", "the service")
 
-__all__ = ["Service", "start"]
-
 START = "from frazil.cli import main; main(prog_name='frazil')"
 PATIENCE_S = 120.0
 
