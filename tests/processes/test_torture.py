@@ -150,28 +150,6 @@ def test_a_mix_finds_duplicates_by_each_of_its_faults(fault, place):
 
 
 @pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
-def test_a_seed_repeats_its_mix(place):
-    """The faults, their targets and their order are the same."""
-    courses = []
-    for _ in range(2):
-        _, told = torture(
-            "--system",
-            "uuid:uuid4",
-            "--mix",
-            "--seed",
-            "3",
-            faults="fork,raise,kill,stop,clock",
-            seconds=2,
-            place=place,
-        )
-        (row,) = told["faults"]
-        assert (row["outcome"], row["seed"], row["duplicates"]) == ("unique", 3, 0), told
-        courses.append([(mark["what"], mark["whom"]) for mark in row["marks"]])
-    assert courses[0] == courses[1]
-    assert {what.split()[0] for what, _ in courses[0]} >= {"fork", "raise", "kill", "clock"}
-
-
-@pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
 def test_a_process_that_does_not_go_on_is_a_hang(place):
     code, told = torture(
         "--system",
@@ -277,22 +255,6 @@ def test_frazil_id_repeats_under_no_restore(place):
     assert (code, row["outcome"]) == (0, "unique"), told
     assert told["ids"] > 1000
     assert list(place.iterdir()) == []
-
-
-def test_frazil_refuses_the_default_store_in_a_container(place):
-    _, told = torture(faults="hosts", place=place)
-    (row,) = told["faults"]
-    assert (row["outcome"], row["ids"]) == ("refused", 0), told
-    assert "FRAZIL_URL" in row["reason"]
-
-
-@pytest.mark.parametrize("scheme", ["tickets", "chibrary"])
-def test_a_restored_counter_is_refused(scheme, place):
-    code, told = torture("--scheme", scheme, faults="restore", place=place)
-    (row,) = told["faults"]
-    assert (code, row["outcome"]) == (0, "refused"), told
-    assert "frazil init" in row["reason"]
-    assert "--forward" in row["reason"]
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -2,7 +2,6 @@
 
 import pytest
 
-from evidence.simulator.clock import SMEAR_PPM, BootClock, WrongClock
 from evidence.simulator.ledger import Ledger
 from evidence.simulator.violation import Violation
 from frazil.claims.claim import Claim, LastSeen, Terms, VerbRequest
@@ -105,83 +104,3 @@ def test_a_reply_to_another_request_is_found(ledger):
         ledger.adopt(1, ask("b"), claim(0, 5, 9, "a"))
     with pytest.raises(Violation, match="I3"):
         ledger.adopt(1, ask("c", claim(1, 5, 9, "b")), claim(0, 5, 9, "a"))
-
-
-def test_clocks_have_the_errors_that_are_set():
-    true = [1_000_000]
-    clock = WrongClock(lambda: true[0])
-    clock.step(-500)
-    assert clock.reading_us() == 999_500
-    clock.drift(1000)
-    true[0] += 1_000_000
-    assert clock.reading_us() == 2_000_500
-    clock.freeze()
-    true[0] += 1_000_000
-    assert clock.reading_us() == 2_000_500
-    clock.thaw()
-    true[0] += 1_000_000
-    assert clock.reading_us() == 3_000_500 + 1000
-    clock.put_right()
-    assert clock.reading_us() == true[0]
-
-
-HOUR_US = 3_600_000_000
-
-
-class Later:
-    """True time, and actions scheduled at moments of it."""
-
-    def __init__(self):
-        self.now_us = 0
-        self.due = []
-
-    def at(self, us, do):
-        self.due.append((us, do))
-
-    def go(self, us):
-        for at_us, do in sorted(self.due, key=lambda due: due[0]):
-            if self.now_us < at_us <= us:
-                self.now_us = at_us
-                do()
-        self.now_us = us
-
-
-@pytest.mark.parametrize("ahead", [-1, 1])
-@pytest.mark.parametrize("smear_us", [HOUR_US // 10, HOUR_US, 24 * HOUR_US])
-def test_a_leap_second_is_smeared(ahead, smear_us):
-    true = Later()
-    clock = WrongClock(lambda: true.now_us)
-    ppm = clock.smear(smear_us, ahead, true.at)
-    assert 0 < ahead * ppm <= SMEAR_PPM
-    most_us = smear_us // 2 * abs(ppm) // 1_000_000
-    for share, off in ((0.25, 0.5), (0.4999, 1), (0.5001, -1), (0.75, -0.5), (1, 0), (2, 0)):
-        true.go(int(share * smear_us))
-        behind_us = clock.reading_us() - true.now_us
-        assert behind_us == pytest.approx(ahead * off * most_us, abs=most_us * 0.001 + 2)
-        assert clock.smearing == (share < 1)
-
-
-def test_a_clock_corrected_during_a_smear_stays_correct():
-    true = Later()
-    clock = WrongClock(lambda: true.now_us)
-    clock.smear(HOUR_US, 1, true.at)
-    true.go(HOUR_US // 4)
-    clock.put_right()
-    for share in (0.3, 0.6, 1.1):
-        true.go(int(share * HOUR_US))
-        assert clock.reading_us() == true.now_us
-
-
-def test_a_boot_clock_drifts_and_restarts_with_its_host():
-    true = Later()
-    clock = BootClock(lambda: true.now_us, 100)
-    since_ns = clock.reading_ns()
-    true.go(1_000_000)
-    assert clock.reading_ns() - since_ns == 1_000_100_000
-    clock.slew(-1000)
-    true.go(2_000_000)
-    assert clock.reading_ns() - since_ns == 1_000_100_000 + 999_100_000
-    clock.boot()
-    assert clock.reading_ns() == 0
-    true.go(3_000_000)
-    assert clock.reading_ns() == 1_000_100_000
