@@ -12,7 +12,6 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import (
     Column,
     ForeignKey,
-    MetaData,
     String,
     Table,
     create_engine,
@@ -190,22 +189,6 @@ def test_within_uses_the_primary_key(database):
         assert "using orders_pkey" in plan, plan
         assert "Index Cond: ((id >= " in plan, plan
         assert "Filter" not in plan, plan
-    engine.dispose()
-
-
-def test_wide_ids_are_uuids(database):
-    scheme = frazil.scheme("globalid-128")
-    ids = frazil.open("memory:wide", scheme=scheme)
-    table = Table("wide", MetaData(), Column("id", Id(scheme), primary_key=True, default=ids))
-    engine = create_engine(f"postgresql+psycopg://{database}")
-    with engine.begin() as link:
-        table.create(link)
-        link.execute(insert(table), [{} for _ in range(50)])
-        made = link.scalars(select(table.c.id).order_by(table.c.id)).all()
-        assert made == sorted(set(made))
-        for n in made[:2]:
-            assert link.scalars(select(table.c.id).where(table.c.id == scheme.format(n))).one() == n
-        assert link.scalar(text("SELECT pg_typeof(id)::text FROM wide LIMIT 1")) == "uuid"
     engine.dispose()
 
 

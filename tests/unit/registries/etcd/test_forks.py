@@ -15,13 +15,10 @@ from contextlib import suppress
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, Snapshot
+from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
-from frazil.registries.doctor import StoreReport
 from tests.tools.proxy import Proxy
-
-ICICLE = frazil.scheme("icicle")
 
 
 class Heard(Proxy):
@@ -44,48 +41,6 @@ class Heard(Proxy):
 def wire(cluster):
     with Heard(cluster.members[0].port) as wire:
         yield wire
-
-
-def crowded(cluster, wire, name):
-    """A registry that knows of members waiting for their turn."""
-    registry = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
-    registry.initialise(ask_of(LastSeen()), 0)
-    for _ in range(3):
-        cluster.members[0].ask("kv/put", {"key": registry._tail, "value": ""})
-    other = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
-    other.mint(ask_of(LastSeen()), 1)
-    assert other._crowded()
-    return other
-
-
-VERBS = {
-    "mint": (lambda registry: registry.mint(ask_of(LastSeen()), 1), Claim),
-    "grant": (lambda registry: registry.grant(ask_of(LastSeen()), 5), Claim),
-    "look": (lambda registry: registry.look(), Snapshot),
-    "examine": (lambda registry: registry.examine(), StoreReport),
-}
-
-
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("depth", [1, 2])
-def test_a_child_has_a_connection_of_its_own(cluster, wire, verb, depth):
-    registry = crowded(cluster, wire, f"forks-{secrets.token_hex(4)}")
-    call, kind = VERBS[verb]
-    before = wire.heard.copy()
-    child = os.fork()
-    if child == 0:
-        good = False
-        with suppress(BaseException):
-            while depth > 1:
-                depth -= 1
-                if grandchild := os.fork():
-                    os._exit(os.waitstatus_to_exitcode(os.waitpid(grandchild, 0)[1]))
-            good = isinstance(call(registry), kind)
-        os._exit(0 if good else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert {one: wire.heard[one] for one in before} == dict(before)
-    assert len(wire.heard) > len(before)
-    assert isinstance(call(registry), kind)
 
 
 def test_children_of_a_busy_parent_beside_each_other(cluster):

@@ -5,7 +5,6 @@ import secrets
 import shutil
 import subprocess
 import time
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -98,14 +97,6 @@ class TestRequests:
         for _ in range(3):
             mint(registry)
         assert asked == ["kv/txn"] * 3
-
-    def test_a_request_is_repeated_after_a_lost_reply(self, cluster, name, monkeypatch):
-        monkeypatch.setattr(etcd, "Link", Wrong)
-        registry = new(cluster, name)
-        Wrong.losses = 1
-        assert mint(registry).seen.revision == 1
-        assert mint(registry).seen.revision == 2
-        assert len(registry.holdings()) == len({h.slot for h in registry.holdings()})
 
     def test_replies_that_stay_lost_are_reported(self, cluster, name, monkeypatch):
         monkeypatch.setattr(etcd, "Link", Wrong)
@@ -212,20 +203,6 @@ class TestMany:
         for scheme in schemes[::5]:
             registry = connect(cluster.url, name, scheme)
             assert mint(registry).slot in registry.terms.slots
-
-    def test_uniqueid_end_to_end(self, cluster, name):
-        def work(number):
-            fields = {"cluster": number}
-            with frazil.open(
-                cluster.url, "uniqueid-spread", namespace=name, fields=fields, lead="2s"
-            ) as ids:
-                return [(number, ids.scheme.unpack(n)["cluster"], n) for n in ids.take(500)]
-
-        new(cluster, name, frazil.scheme("uniqueid-spread"))
-        with ThreadPoolExecutor(4) as pool:
-            given = [one for some in pool.map(work, [0, 1, 15, 15]) for one in some]
-        assert all(told == asked for asked, told, _ in given)
-        assert len({n for _, _, n in given}) == 2000
 
 
 @pytest.mark.long

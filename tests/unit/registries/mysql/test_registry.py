@@ -8,11 +8,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pymysql
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, Lost, Wait
+from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
@@ -23,12 +22,10 @@ from tests.servers.certificates import make_certificates
 from tests.servers.database import free_port
 from tests.servers.mariadb import mariadb
 from tests.tools.trickle import Trickle
-from tests.tools.waiting import granted
 
 pytestmark = pytest.mark.long  # MariaDB comes in no wheel
 
 ICICLE = frazil.scheme("icicle")
-TICKETS = frazil.scheme("tickets")
 APP = "SELECT, INSERT, UPDATE"
 
 
@@ -108,12 +105,6 @@ class TestRights:
         ready.sql("ALTER TABLE frazil_namespace ENGINE=InnoDB")
         assert mint(refused)
 
-    def test_initialising_makes_the_table_and_the_triggers(self, fresh):
-        fresh.sql("GRANT ALL ON app.* TO app@'%'")
-        fresh.sql("SET GLOBAL log_bin_trust_function_creators=1")
-        new(fresh)
-        assert len(fresh.sql("SHOW TRIGGERS")) == 2
-
     def test_a_user_who_may_create_no_trigger_gets_the_table(self, fresh):
         fresh.sql("GRANT CREATE, SELECT, INSERT, UPDATE ON app.* TO app@'%'")
         registry = new(fresh)
@@ -170,28 +161,6 @@ class TestLosses:
         assert int(data.rpartition(".")[2]) == found_s
         assert abs(int(start_s) - time.time()) < 3600
 
-    @pytest.mark.parametrize("how", ["REPLACE", "UPDATE"])
-    def test_rows_put_back_are_waited_out(self, ready, how):
-        holder = new(ready)
-        first = mint(holder)
-        ready.sql("DROP TABLE IF EXISTS kept")
-        ready.sql("CREATE TABLE kept AS SELECT * FROM frazil_namespace")
-        claim = holder.grant(ask_of(LastSeen()), 4000)
-        if how == "REPLACE":
-            ready.sql("REPLACE INTO frazil_namespace SELECT * FROM kept")
-        else:
-            columns = ("revision", "slots", "last_us", "top_us", "writer")
-            sets = ", ".join(f"n.{column}=k.{column}" for column in columns)
-            ready.sql(f"UPDATE frazil_namespace n JOIN kept k ON n.name=k.name SET {sets}")
-        newcomer = open_(ready)
-        reply = granted(newcomer)
-        horizon = newcomer.terms.horizon_ticks
-        assert reply.start >= max(claim.until, newcomer.terms.tick_at(first.now_us) + horizon)
-        assert isinstance(holder.renew(ask_of(claim.seen, claim), claim.until + 1), Lost)
-        with newcomer.step() as (record, incarnation):
-            record.revision += 1
-            assert record.incarnation == incarnation  # noticed once
-
     def test_names_differ_by_spaces_and_case(self, ready):
         for name in ("a", "a ", "A", "ä"):
             open_(ready, namespace=name).initialise(ask_of(LastSeen()), 0)
@@ -199,19 +168,6 @@ class TestLosses:
 
 
 class TestTrouble:
-    def test_many_at_once(self, fresh):
-        fresh.sql("GRANT ALL ON app.* TO app@'%'")
-        first = [open_(fresh, namespace=f"n{i}") for i in range(6)]
-        members = [open_(fresh) for _ in range(8)]
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda r: r.initialise(ask_of(LastSeen()), 0), first))
-            members[0].initialise(ask_of(LastSeen()), 0)
-            work = pool.map(lambda r: [mint(r, 3) for _ in range(20)], members)
-            claims = [claim for some in work for claim in some]
-        cells = {(c.slot, tick) for c in claims for tick in range(c.start, c.until)}
-        assert len(cells) == sum(c.until - c.start for c in claims)
-        assert max(c.seen.revision for c in claims) == len(claims)
-
     def test_a_frozen_member_is_rolled_back(self, ready):
         sleeper, other = new(ready), open_(ready)
         locked = threading.Event()
@@ -233,16 +189,6 @@ class TestTrouble:
                 asleep.result()
         assert mint(sleeper).seen.revision == 2
 
-    def test_a_verb_that_raises_changes_nothing_and_keeps_the_session(self, ready):
-        registry = new(ready)
-        session = session_of(registry)
-        with pytest.raises(ConfigError, match="already"):
-            registry.initialise(ask_of(LastSeen()), 0)
-        assert mint(registry).seen.revision == 1
-        assert session_of(registry) == session
-        registry.close()
-        assert isinstance(mint(registry), Claim)
-
     def test_an_alarm_during_an_exchange_ends_the_session(self, ready):
         registry, other = new(ready), open_(ready)
 
@@ -262,21 +208,6 @@ class TestTrouble:
             assert link._connection is None
         assert mint(registry).seen.revision == 2
 
-    def test_a_lost_reply_to_commit_is_reported(self, ready, monkeypatch):
-        registry = new(ready)
-        keep = mysql.MysqlRegistry._keep
-
-        def cut(self, *arguments):
-            keep(self, *arguments)
-            raise pymysql.OperationalError(2013, "Lost connection")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(mysql.MysqlRegistry, "_keep", cut)
-            with pytest.raises(RegistryUnavailable) as caught:
-                mint(registry)
-        assert caught.value.outcome_known is False
-        assert mint(registry).seen.revision == 2
-
     def test_a_reply_that_trickles_is_given_up(self, ready):
         with Trickle(ready.port) as wire:
             registry = connect(f"mysql://app@127.0.0.1:{wire.port}/app", "x", ICICLE)
@@ -288,11 +219,6 @@ class TestTrouble:
         with pytest.raises(RegistryUnavailable, match="can be reached") as caught:
             mint(connect(f"mysql://root@127.0.0.1:{free_port()}/x", "x", ICICLE))
         assert caught.value.outcome_known
-
-
-def session_of(registry):
-    with registry._links.taken() as link:
-        return link._connection.thread_id()
 
 
 @pytest.mark.parametrize(

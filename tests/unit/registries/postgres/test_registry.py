@@ -88,11 +88,6 @@ def test_a_missing_table_names_both_ways_to_make_it(fresh):
     assert (resources.files("frazil.registries.postgres") / "table.sql").is_file()
 
 
-def test_initialising_makes_the_table(fresh):
-    open_(fresh, "postgres").initialise(ask_of(LastSeen()), 0)
-    assert isinstance(mint(open_(fresh, "postgres")), Claim)
-
-
 def test_a_program_that_runs_at_every_start_makes_the_table_and_waits(fresh):
     url = fresh.url(options="?horizon=1s")
     began_s = time.monotonic()
@@ -132,14 +127,6 @@ def test_a_right_that_is_missing(ready):
     ready.sql("REVOKE UPDATE ON frazil.frazil_namespace FROM app")
     with pytest.raises(ConfigError, match="SELECT, INSERT and UPDATE"):
         mint(open_(ready))
-
-
-def test_a_first_use_by_many_makes_one_record(ready):
-    registries = [open_(ready) for _ in range(8)]
-    with ThreadPoolExecutor(8) as pool:
-        replies = list(pool.map(lambda r: r.grant(ask_of(LastSeen()), 5), registries))
-    assert len({reply.seen.sid for reply in replies}) == 1
-    assert sorted(reply.seen.revision for reply in replies) == list(range(1, 9))
 
 
 @pytest.mark.parametrize("level", ["read committed", "serializable"])
@@ -196,31 +183,6 @@ class TestTrouble:
                 asleep.result()
         assert caught.value.outcome_known is not None
         assert mint(sleeper).seen.revision == 2
-
-    def test_a_lost_reply_to_commit_is_reported(self, ready, monkeypatch):
-        registry = open_(ready)
-        registry.initialise(ask_of(LastSeen()), 0)
-        keep = postgres.PostgresRegistry._keep
-
-        def cut(self, *arguments):
-            keep(self, *arguments)
-            raise psycopg.OperationalError("server closed the connection unexpectedly")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(postgres.PostgresRegistry, "_keep", cut)
-            with pytest.raises(RegistryUnavailable) as caught:
-                mint(registry)
-        assert caught.value.outcome_known is False
-        assert mint(registry).seen.revision == 2
-
-    def test_a_verb_that_raises_changes_nothing(self, ready):
-        registry = open_(ready)
-        registry.initialise(ask_of(LastSeen()), 0)
-        with pytest.raises(ConfigError, match="already"):
-            registry.initialise(ask_of(LastSeen()), 0)
-        assert mint(registry).seen.revision == 1
-        idle = "SELECT count(*) FROM pg_stat_activity WHERE usename='app' AND state <> 'idle'"
-        assert ready.sql(idle) == [(0,)]
 
     def test_a_standby(self, ready):
         replica = ready.replica()

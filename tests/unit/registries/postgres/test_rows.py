@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 import frazil
-from frazil.claims.claim import LastSeen, Lost
+from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
@@ -14,7 +14,6 @@ from tests.tools.waiting import granted
 
 ICICLE = frazil.scheme("icicle")
 TICKETS = frazil.scheme("tickets")
-HOUR_US = 3_600_000_000
 
 
 @pytest.fixture(scope="module")
@@ -56,21 +55,6 @@ def put_back(server, rows):
         cursor.execute("TRUNCATE frazil.frazil_namespace")
         with cursor.copy("COPY frazil.frazil_namespace FROM STDIN") as into:
             into.write(rows)
-
-
-def test_rows_put_back_are_waited_out(server, name):
-    holder = new(server, name)
-    first = mint(holder)
-    rows = dump(server)
-    claim = holder.grant(ask_of(LastSeen()), 4000)
-    put_back(server, rows)
-    newcomer = connect(server.url(), name, ICICLE)
-    reply = granted(newcomer)
-    horizon = newcomer.terms.horizon_ticks
-    assert reply.start >= max(claim.until, newcomer.terms.tick_at(first.now_us) + horizon)
-    assert isinstance(holder.renew(ask_of(claim.seen, claim), claim.until + 1), Lost)
-    with newcomer.step() as (record, incarnation):
-        assert record.incarnation == incarnation  # noticed once
 
 
 def refused(registry):
@@ -174,24 +158,6 @@ def test_a_record_that_another_one_stood_in_for_is_waited_out(server, name, away
 
 class TestDataDirectory:
     """Stopped, put back as it was, and started."""
-
-    def test_it_is_waited_out(self, server, name):
-        holder = new(server, name)
-        mint(holder)
-        server.save()
-        claim = granted(connect(server.url(), name, ICICLE), 4000)
-        server.put_back()
-        assert granted(connect(server.url(), name, ICICLE)).start >= claim.until
-
-    def test_a_member_that_remembers_more_is_refused_a_counter(self, server, name):
-        mint(new(server, name, TICKETS, 1), 5)
-        server.save()
-        member = connect(server.url(), name, TICKETS)
-        last = mint(member, 500)
-        server.put_back()
-        member = connect(server.url(), name, TICKETS)
-        with pytest.raises(ConfigError, match=r"older than.*--forward"):
-            member.mint(ask_of(last.seen), 5)
 
     def test_a_counter_moved_on_before_its_first_use_repeats_nothing(self, server, name):
         """The step that the docs and the doctor name if no member that remembers is running."""

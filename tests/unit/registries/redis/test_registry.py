@@ -81,16 +81,6 @@ class TestVerbs:
         server.do("SCRIPT", "FLUSH")
         assert isinstance(registry.renew(ask_of(before.seen, before), before.until + 5), Claim)
 
-    def test_a_restart_between_verbs_goes_unnoticed_by_callers(self):
-        with Server(persistent=True) as server:
-            registry = connect(f"{server.url}?horizon=200ms", "x", ICICLE)
-            registry.initialise(ask_of(NOTHING), 0)
-            claim = grant(registry)
-            server.restart()
-            reply = registry.grant(ask_of(claim.seen), 10)
-            assert isinstance(reply, Wait)  # the guard: what it has may not be all there was
-            assert reply.seen.sid != claim.seen.sid  # each loss that is noticed draws one
-
 
 class TestForks:
     def test_a_child_has_a_connection_of_its_own(self, registry, server):

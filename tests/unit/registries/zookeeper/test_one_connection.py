@@ -8,16 +8,14 @@ import pytest
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
-from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.claims.claim import Claim, Wait
 from frazil.errors import RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
-from frazil.registries import connect
 from tests.servers.zookeeper import zookeeper
 from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
-from tests.unit.registries.one_connection import ICICLE, OneConnection, mint, open_some
+from tests.unit.registries.one_connection import mint, open_some
 
 pytestmark = pytest.mark.long  # ZooKeeper comes in no wheel
 
@@ -58,10 +56,6 @@ def drivers_threads():
     return [each.name for each in threading.enumerate() if any(w in each.name for w in words)]
 
 
-class TestOneConnection(OneConnection):
-    """See the kit."""
-
-
 def test_registries_that_were_not_closed_leave_no_session(wire, url):
     made = open_some(url, 2)
     with made[0]._links.taken() as link:
@@ -94,23 +88,6 @@ def test_a_session_that_ends_during_a_verb_is_replaced(some, wire):
         until(lambda: link._client is None, "the end of the session")
         record.revision += 1  # it is written in another session
     assert [mint(each).seen.revision for each in some] == [2, 1, 1]
-
-
-def test_a_tree_that_was_created_again_is_another_one(server):
-    """Also for a session that was there before, and a namespace that it has not used."""
-    one, other = (connect(server.url("/again"), name, ICICLE) for name in ("a", "b"))
-    one.initialise(ask_of(LastSeen()), 0)
-    with one.step() as (_, first):
-        pass
-    with server.client() as client:
-        client.delete("/again", recursive=True)
-        client.ensure_path("/again/record")
-        client.ensure_path("/again/clock")
-    with other.step() as (_, second):
-        pass
-    assert first.partition("/")[0] != second.partition("/")[0]
-    one.close()
-    other.close()
 
 
 def test_the_size_of_a_node_is_not_told_of_another_one(some, wire):

@@ -1,7 +1,6 @@
 """The ZooKeeper registry against a real server: sessions, rights, forks, foreign nodes."""
 
 import signal
-import threading
 
 import pytest
 
@@ -14,7 +13,6 @@ from frazil.registries.zookeeper.link import State
 from frazil.registries.zookeeper.registry import _incarnation
 from tests.servers.database import free_port
 from tests.servers.zookeeper import zookeeper
-from tests.tools.waiting import until
 
 pytestmark = pytest.mark.long  # ZooKeeper comes in no wheel
 
@@ -38,11 +36,6 @@ def registry(server, request):
 
 def mint(registry, ticks=1):
     return registry.mint(ask_of(LastSeen()), ticks)
-
-
-def session_of(registry):
-    with registry._links.taken() as link:
-        return link._client.client_id[0]
 
 
 def test_the_doctor(registry):
@@ -79,33 +72,6 @@ def test_a_node_of_another_program_is_named(server, registry, request):
         mint(registry)
 
 
-def test_conflicts_are_settled(server, registry, request):
-    members = [connect(server.url(), request.node.name, ICICLE) for _ in range(6)]
-    claims = []
-
-    def work(member):
-        claims.extend(mint(member, 3) for _ in range(10))
-        member.close()
-
-    threads = [threading.Thread(target=work, args=(member,)) for member in members]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    cells = {(c.slot, tick) for c in claims for tick in range(c.start, c.until)}
-    assert len(cells) == sum(c.until - c.start for c in claims) == 180
-
-
-def test_a_session_is_replaced_with_its_connection(registry):
-    mint(registry)
-    with registry._links.taken() as link:
-        first, session = link._client, link._client.client_id[0]
-        first._connection._socket.shutdown(2)
-        until(lambda: link._client is not first, "the end of the session")
-    assert isinstance(mint(registry), Claim)
-    assert session_of(registry) != session
-
-
 def test_no_server():
     made = connect(f"zookeeper://127.0.0.1:{free_port()}", "x", ICICLE)
     with pytest.raises(RegistryUnavailable, match="majority") as caught:
@@ -130,17 +96,6 @@ def test_a_node_that_is_too_large_for_the_server(server, registry, request):
     finally:
         server.signal_all(signal.SIGCONT)
     assert "jute" not in str(caught.value)
-
-
-def test_a_frozen_server_is_given_up(server, registry):
-    mint(registry)
-    server.signal_all(signal.SIGSTOP)
-    try:
-        with pytest.raises(RegistryUnavailable):
-            mint(registry)
-    finally:
-        server.signal_all(signal.SIGCONT)
-    assert isinstance(mint(registry), Claim)
 
 
 def test_a_tree_that_is_deleted_during_a_session(server):
