@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.request import Duration, OpenOptions, Request, make_request
+from frazil.generator.request import (
+    Duration,
+    OpenOptions,
+    Request,
+    make_request,
+    refuse_full,
+)
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count, refuse_unknown
 from frazil.inputs.url import UrlInput
@@ -118,4 +124,5 @@ def open(  # noqa: A001 - as in frazil.open
 
 
 def _reopen(request: Request) -> AwaitedGenerator:
+    refuse_full(request.scheme)
     return AwaitedGenerator(KeptWalk(request))

@@ -31,7 +31,7 @@ from frazil.errors import FrazilError
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import closed, outlook
 from frazil.generator.keeper_thread import Keeper
-from frazil.generator.request import Duration, Request, patience_us, refuse_full
+from frazil.generator.request import Duration, Request, patience_us
 from frazil.generator.status import MARGIN_MOST_S, Status, freed, open_generators
 from frazil.inputs.duration import span_text
 from frazil.schemes.scheme import Scheme
@@ -89,7 +89,6 @@ class KeptWalk(_Base):
 
     def __init__(self, request: Request) -> None:
         require_gil()
-        refuse_full(request.scheme)
         self.request = request
         self.registry = request.connect()
         seed = int.from_bytes(os.urandom(6), "big") if request.scattered else None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from frazil.generator.generator import Endless, Generator
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.request import Duration, Request
+from frazil.generator.request import Duration, Request, refuse_full
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count
 from frazil.system.imports import load
@@ -36,6 +36,7 @@ class LocalGenerator(_Base, Endless, Generator):
     _walk: KeptWalk
 
     def __init__(self, config: Request) -> None:
+        refuse_full(config.scheme)
         super().__init__(KeptWalk(config))
         self.config = config
         self.scheme = config.scheme

@@ -80,10 +80,12 @@ class Namespace:
     keep: str = "1min"
 
     def request(self) -> Request:
-        """Return the request. Raises ConfigError, LayoutError and LayoutExhausted."""
+        """Return the request. Raises ConfigError and LayoutError.
+
+        The layout may be full: a worker that begins after its end serves the other namespaces.
+        """
         options: Any = {name: getattr(self, name) for name in ("lead", "timeout", "block", "keep")}
         request = make_request(self.url, self.scheme, namespace=self.name, **options)
-        refuse_full(self.scheme)
         request.connect()  # raises for values that its registry never grants
         return request
 
@@ -237,6 +239,7 @@ def _namespace(names: Table, name: str, values: object, url: str | None) -> Name
     table.finish()
     try:
         namespace.request()
+        refuse_full(namespace.scheme)
     except (Misuse, LayoutExhausted) as error:
         raise names.error_at(name, error) from None
     return namespace

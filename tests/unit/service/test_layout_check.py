@@ -1,16 +1,22 @@
 """At the start of a service, each layout is compared with its record."""
 
 import asyncio
+import os
 import shlex
+import signal
 import subprocess
 import sys
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 
+import httpx
 import pytest
 
 import frazil
 from frazil.errors import ConfigError
 from frazil.service import read_settings
 from frazil.service.app import App
+from tests.servers.clock import SteppedClock
 from tests.servers.redis import Server, until
 from tests.unit.service.conftest import START
 
@@ -70,6 +76,33 @@ def test_a_full_time_field_is_an_error_at_the_start(tmp_path):
     assert "is full since 2020-01-01T00:17:28.576Z" in said
     assert "Traceback" not in said
     assert not (tmp_path / "c.db").exists()
+
+
+def test_a_worker_that_begins_after_the_end_serves_the_other_namespaces(start, tmp_path):
+    clock, epoch = SteppedClock(tmp_path), datetime.now(UTC) - timedelta(seconds=2**30 - 3600)
+    ending = f"sign:1=0 time:30 node:10 sequence:12 @1s since {epoch:%Y-%m-%dT%H:%M:%SZ}"
+    config = f'[namespaces.old]\nscheme = "{ending}"\nregistry = "sqlite:///{tmp_path}/c.db"\n'
+    config += f'[namespaces.good]\nregistry = "sqlite:///{tmp_path}/c.db"\n'
+    env = [f"{name}={value}" for name, value in clock.env.items()]
+    service = start(config, "--workers", "2", before=("env", *env))
+
+    def status(path):
+        with suppress(httpx.TransportError):
+            return httpx.get(f"{service.url}{path}", timeout=20).status_code
+
+    def workers():
+        found = httpx.get(f"{service.url}/v1/overview", timeout=20).json()["overview"][0]
+        return {one["process"] for one in found["workers"]}
+
+    until(lambda: len(workers()) == 2, "two workers")
+    for path in ("/v1/old/id", "/v1/good/id"):
+        until(lambda path=path: status(path) == 200, path)
+    clock.step(7200)
+    until(lambda: status("/v1/old/id") == 503, "the end of the layout")
+    for process in workers():
+        os.kill(process, signal.SIGKILL)
+    until(lambda: status("/v1/good/id") == 200, "IDs of another worker", patience_s=60)
+    assert status("/v1/old/id") == 503
 
 
 def test_another_asgi_server_fails_at_the_start(file):
