@@ -81,7 +81,7 @@ def text_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
 
 
 def _setting(plan: Plan) -> "RenderableType":
-    return terminal.facts((name, str(value)) for name, value in about(plan).items() if value != "")
+    return terminal.Facts((name, str(value)) for name, value in about(plan).items() if value != "")
 
 
 def _total(

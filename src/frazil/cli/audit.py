@@ -19,7 +19,7 @@ from frazil.cli._options import json_option, scheme_options
 from frazil.cli.files.formats import FORMATS, check_extra, files_of, format_of
 from frazil.cli.files.options import Memory, file_options
 from frazil.cli.show.progress import progress
-from frazil.cli.show.terminal import echo, facts
+from frazil.cli.show.terminal import Facts, echo
 from frazil.schemes.scheme import Scheme
 
 
@@ -95,7 +95,7 @@ def command(
             with progress(f"reading {path}", seen=partial(fraction_read, database)):
                 auditor.read(reading, key)
         auditor.finish()
-        found: Any = json_report(auditor) if as_json else facts(text_report(auditor))
+        found: Any = json_report(auditor) if as_json else Facts(text_report(auditor))
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
     else:

@@ -155,7 +155,7 @@ def command(*, request: Request, seconds: float, as_json: bool) -> None:
     for line in lines:
         table.add_row(*line.as_row())
     total = f"\n{terminal.counted(len(bench.ids), 'ID')} made, no duplicates"
-    terminal.echo(Group(terminal.facts(setting.items()), "", table, total))
+    terminal.echo(Group(terminal.Facts(setting.items()), "", table, total))
 
 
 def _in_own_namespace(request: Request) -> Request:

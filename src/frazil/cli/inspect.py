@@ -221,7 +221,7 @@ def _show(finding: Match, now_us: int) -> None:
     else:
         click.echo(drawing)
     click.echo()
-    terminal.echo(terminal.facts(_facts(best, now_us)))
+    terminal.echo(terminal.Facts(_facts(best, now_us)))
     if finding.guessed:
         _show_candidates(finding)
     elif search := _log_search(best):

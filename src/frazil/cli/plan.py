@@ -143,7 +143,7 @@ def _show_one(plan: Plan) -> None:
     title = plan.name if plan.name == str(plan.layout) else f"{plan.name}: {plan.layout}"
     click.echo(f"{terminal.wrapped(title)}\n")
     click.echo(draw(plan.layout, width=min(terminal.console().width, 100)) + "\n")
-    terminal.echo(terminal.facts(_details(plan)))
+    terminal.echo(terminal.Facts(_details(plan)))
 
 
 def _show_table(plans: Sequence[Plan]) -> None:

@@ -36,6 +36,15 @@ def test_help_imports_no_slow_module(arguments):
     assert ours == {f"frazil.cli.{name}" for name in modules}
 
 
+def test_an_audit_loads_no_registry_and_no_table_printer(tmp_path):
+    (tmp_path / "ids.csv").write_text("id\n1\n", encoding="utf-8")
+    run = [sys.executable, "-c", LOADED, "audit", "ids.csv"]  # a long name is wrapped
+    answer = subprocess.run(run, capture_output=True, text=True, check=True, cwd=tmp_path)
+    loaded = set(json.loads(answer.stdout.splitlines()[-1]))
+    assert "duckdb" in loaded
+    assert not loaded & {"rich", "numpy", "pyarrow", "frazil.registries", "frazil.generator"}
+
+
 def test_help_names_every_command_and_exit_code(call):
     text = call("--help").stdout
     for name, help_line in COMMANDS.items():

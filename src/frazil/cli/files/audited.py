@@ -5,14 +5,12 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from frazil.cli.files.database import printable
-from frazil.cli.files.formats import shown
+from frazil.cli.files.formats import printable, shown
 from frazil.cli.files.reading import Reading
-from frazil.cli.files.tables import json_rows, table_of
-from frazil.cli.files.value_types import literal, quoted
+from frazil.cli.files.tables import json_rows, numbered, table_of
+from frazil.cli.files.value_types import literal
 from frazil.errors import ConfigError
 
-NO_NUMBER, NO_TEXT = "NULL::UBIGINT", "NULL::VARCHAR"
 _UUID_BYTES = 16
 _INTEGERS = {"tinyint", "smallint", "integer", "bigint", "hugeint"}
 _INTEGERS |= {f"u{kind}" for kind in _INTEGERS}
@@ -28,8 +26,8 @@ class Audited(NamedTuple):
 
     rows: str
     raw: str
-    text: str = NO_TEXT
-    number: str = NO_NUMBER
+    text: str = "NULL::VARCHAR"
+    number: str = "NULL::UBIGINT"
     kind: str = "''"
     unit: str = ""
 
@@ -61,12 +59,12 @@ def audited(
         own = f'"{_index(table.names, name, file, hint)}"'
         return Audited(rows, own, own)
     if reading.kind == "arrow":
-        from frazil.cli.files.typed_files import Numbered, direct
+        from frazil.cli.files.typed_files import direct
 
         batches = direct(reading)
         at = _index(batches.schema.names, name, file)
-        database.register(f"arrow_{index}", Numbered(batches.column(at)))
-        rows, own = f"FROM arrow_{index}", '"0"'
+        database.register(f"arrow_{index}", batches.column(at))
+        rows, own = numbered(f"FROM arrow_{index}", 1), '"0"'
         uuid = str(batches.schema.field(at).type) == "fixed_size_binary[16]"
     else:
         path = literal(reading.plain(file)[0])
@@ -79,23 +77,21 @@ def audited(
         columns = list(_children(schema))
         at = _index([each for each, _ in columns], name, file)
         rows = f"FROM read_parquet({path}, hive_partitioning = false)"
-        own = quoted(database.sql(f"{rows} LIMIT 0").columns[at])
+        rows, own = numbered(rows, len(columns)), f'"{at}"'
         uuid = columns[at][1] == _UUID_BYTES
     (kind,) = database.sql(f"SELECT {own} {rows} LIMIT 0").types
     return _typed(rows, own, kind, uuid=uuid)
 
 
 def _index(names: Sequence[str], name: str, file: str, hint: str = "") -> int:
+    problem = ""
     if name not in names:
-        raise ConfigError(
-            f"{shown(file)} has no column {name!r}; choose one of "
-            f"{', '.join(map(printable, names))} with --column{hint}",
-            column=name,
-        )
-    if names.count(name) > 1:
-        raise ConfigError(
-            f"{shown(file)} has two columns {name!r}; rename the one without the IDs", column=name
-        )
+        known = ", ".join(map(printable, names))
+        problem = f"has no column {name!r}; choose one of {known} with --column{hint}"
+    elif names.count(name) > 1:
+        problem = f"has two columns {name!r}; rename the one without the IDs"
+    if problem:
+        raise ConfigError(f"{shown(file)} {problem}", column=name)
     return names.index(name)
 
 
@@ -109,13 +105,14 @@ def _children(schema: Sequence[Any]) -> Iterator[tuple[str, int | None]]:
 
 
 def _typed(rows: str, own: str, kind: Any, *, uuid: bool) -> Audited:
-    number, text, raw = NO_NUMBER, NO_TEXT, f"CAST({own} AS VARCHAR)"
+    raw = f"CAST({own} AS VARCHAR)"
+    found = Audited(rows, raw, kind=literal(str(kind)), unit="row")
     if kind.id in _INTEGERS:
-        number = own
-    elif kind.id == "decimal" and str(kind).endswith(",0)"):
-        number = f"CAST({own} AS HUGEINT)"
-    elif kind.id in ("varchar", "enum", "uuid"):
-        text = raw
-    elif kind.id == "blob":
-        text = f"CAST(CAST(hex({own}) AS UUID) AS VARCHAR)" if uuid else f"TRY(decode({own}))"
-    return Audited(rows, raw, text, number, literal(str(kind)), "row")
+        return found._replace(number=own)
+    if kind.id == "decimal" and str(kind).endswith(",0)"):
+        return found._replace(number=f"CAST({own} AS HUGEINT)")
+    if kind.id in ("varchar", "enum", "uuid"):
+        return found._replace(text=raw)
+    if kind.id == "blob" and uuid:
+        return found._replace(text=f"CAST(CAST(hex({own}) AS UUID) AS VARCHAR)")
+    return found._replace(text=f"TRY(decode({own}))") if kind.id == "blob" else found

@@ -11,36 +11,19 @@ row number.
 """
 
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 
-from frazil.cli.files.audited import NO_NUMBER, NO_TEXT, Audited, audited
-from frazil.cli.files.database import lines_of, printable, text_problem, unreadable
-from frazil.cli.files.formats import shown
+from frazil.cli.files.audited import Audited, audited
+from frazil.cli.files.database import lines_of, text_problem, unreadable
+from frazil.cli.files.formats import excerpt, shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.survey import Survey, fields_query, survey_of
 from frazil.errors import CodecError
 from frazil.schemes.scheme import Scheme
 
 _NUMBER_BITS = 48
-_SHOWN_CHARACTERS = 60  # of a text that is not an ID
-
-
-class Invalid(NamedTuple):
-    """A row without a valid ID, and the reason."""
-
-    position: int
-    text: str
-    reason: str
-
-
-class Duplicate(NamedTuple):
-    """A key and the positions of its first copy and of this repeat."""
-
-    key: int | str
-    first: int
-    again: int
 
 
 class Auditor:
@@ -59,8 +42,10 @@ class Auditor:
         """The files."""
         self.duplicates = 0
         """Rows with the ID of an earlier row."""
-        self.first_invalid: list[Invalid] = []
-        self.first_duplicates: list[Duplicate] = []
+        self.first_invalid: list[tuple[int, str, str]] = []
+        """Positions of rows without a valid ID, what they have, and why it is none."""
+        self.first_duplicates: list[tuple[int | str, int, int]] = []
+        """Keys, and the positions of their first copy and of a repeat."""
         self._database = database
         self._files: list[tuple[Reading, Audited]] = []
         self._lines: dict[int, int] = {}
@@ -126,11 +111,8 @@ class Auditor:
                 f"ORDER BY nr LIMIT {self.kept_max - len(self.first_invalid)}"
             )
             for position, number, text, raw, kind in found:
-                value = printable(raw or "")
-                if len(value) > _SHOWN_CHARACTERS:
-                    value = value[:_SHOWN_CHARACTERS] + "..."
                 reason = self._reason(number if text is None else text, raw, kind)
-                self.first_invalid.append(Invalid(position, value, reason))
+                self.first_invalid.append((position, excerpt(raw or ""), reason))
 
     def _reason(self, value: int | str | None, raw: str | None, kind: str) -> str:
         """Why a value is not an ID."""
@@ -159,23 +141,21 @@ class Auditor:
         if self.duplicates and self.kept_max:
             files = range(len(self._files))
             rows = " UNION ALL ".join(f"SELECT nr, key FROM ({self._rows(i)})" for i in files)
-            found = self._all(
+            self.first_duplicates = self._all(
                 f"WITH ids AS NOT MATERIALIZED (FROM ({rows}) WHERE key IS NOT NULL) SELECT key, "
                 "first, nr FROM ids JOIN (SELECT key, min(nr) AS first FROM ids GROUP BY key "
                 "HAVING count(*) > 1) USING (key) WHERE nr > first "
                 f"ORDER BY nr LIMIT {self.kept_max}"
             )
-            self.first_duplicates = [Duplicate(*row) for row in found]
 
     def _find_lines(self) -> None:
         """Find the lines of the positions that are shown."""
-        positions = {one.position for one in self.first_invalid}
-        positions |= {each for one in self.first_duplicates for each in one[1:]}
-        at = self.survey.late_at, self.survey.foreign_at
-        positions |= {each for each in at if each is not None}
+        positions = {self.survey.late_at, self.survey.foreign_at} - {None}
+        positions |= {position for position, _, _ in self.first_invalid}
+        positions |= {each for _, *both in self.first_duplicates for each in both}
         for index, (reading, column) in enumerate(self._files):
             base = index << _NUMBER_BITS
-            rows = {each - base for each in positions if each >> _NUMBER_BITS == index}
+            rows = {each - base for each in positions if each and each >> _NUMBER_BITS == index}
             if rows and not column.unit:
                 found = lines_of(reading, rows)
                 self._lines |= {base + row: line for row, line in found.items()}
@@ -201,9 +181,7 @@ def _key(scheme: Scheme | None, column: Audited) -> str:
         if scheme.bits > 64:
             hi, lo = (f"CAST({decoded}.{half} AS UHUGEINT)" for half in ("hi", "lo"))
             decoded = f"(({hi} << 64) | {lo})"
-    parts = [f"TRY_CAST({number} AS {kind})"] if number != NO_NUMBER else []
-    parts += [decoded] if text != NO_TEXT else []
-    key = f"coalesce({', '.join(parts)})" if parts else f"NULL::{kind}"
+    key = f"coalesce(TRY_CAST({number} AS {kind}), {decoded})"
     if scheme.bits in (64, 128):
         return key
     return f"CASE WHEN {key} <= {(1 << scheme.bits) - 1}::{kind} THEN {key} END"
@@ -224,9 +202,11 @@ def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:
         try:
             found = scheme.codec.decode_array(texts)
         except CodecError:
-            numbers = [_parsed(scheme, text) for text in texts]
-            valid = np.array([number is not None for number in numbers])
-            found = arrays.from_ints([number or 0 for number in numbers], scheme.bits)
+            numbers, valid = [0] * len(texts), np.zeros(len(texts), bool)
+            for i, text in enumerate(texts):
+                with suppress(CodecError):
+                    numbers[i], valid[i] = scheme.parse(text), True
+            found = arrays.from_ints(numbers, scheme.bits)
         if scheme.bits <= 64:
             return as_arrow(found, valid)
         halves = [as_arrow(found[half], valid) for half in ("hi", "lo")]
@@ -236,9 +216,3 @@ def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:
     if scheme.bits > 64:
         kind = duckdb.struct_type({"hi": "UBIGINT", "lo": "UBIGINT"})
     database.create_function("frazil_decode", decode, ["VARCHAR"], kind, type=PythonUDFType.ARROW)
-
-
-def _parsed(scheme: Scheme, text: str) -> int | None:
-    with suppress(CodecError):
-        return scheme.parse(text)
-    return None

@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 
-from frazil.cli.files.formats import shown
+from frazil.cli.files.formats import printable, shown
 from frazil.cli.files.reading import Reading
 from frazil.errors import ConfigError
 
@@ -49,6 +49,7 @@ def connect(memory_bytes: int, folder: Path) -> Iterator[duckdb.DuckDBPyConnecti
             raise KeyboardInterrupt from None
         raise
     finally:
+        database.interrupt()  # what still reads ahead after an error
         database.close()
 
 
@@ -154,15 +155,6 @@ def _json_problem(text: str) -> str:
         return f"not a JSON object (it is a {kind}); JSON Lines has one per line"
     problem = text_problem(json.dumps(record, ensure_ascii=False))
     return problem and f"{problem}; correct it"
-
-
-def printable(text: str) -> str:
-    """The text with lone surrogates as escapes."""
-    try:
-        data = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        data = text.encode("utf-8", "backslashreplace")
-    return data.decode("utf-8", "backslashreplace")
 
 
 def text_problem(text: str) -> str:

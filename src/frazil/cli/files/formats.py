@@ -17,6 +17,7 @@ FORMATS = ("csv", "jsonl", "parquet", "arrow", "text")
 _KINDS = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _KINDS |= {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 _KINDS[".txt"] = "text"
+_SHOWN_CHARACTERS = 60
 _PACKED = {".gz": "gzip", ".zst": "zstd"}
 _WHOLE = ("parquet", "arrow")  # compressed inside, so .gz and .zst mean nothing for them
 
@@ -32,6 +33,21 @@ def check_extra() -> None:
 def shown(path: str) -> str:
     """The name of a file in messages."""
     return "standard input" if path == "-" else path
+
+
+def printable(text: str) -> str:
+    """The text with lone surrogates as escapes."""
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", "backslashreplace")
+    return data.decode("utf-8", "backslashreplace")
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text, for messages."""
+    text = printable(text)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
 
 
 def packing_of(path: str) -> str | None:

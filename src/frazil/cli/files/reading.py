@@ -40,7 +40,8 @@ class Reading:
         if (file, before) not in self._sources:
             source = self.source(file) if before else Source(file)
             charset = None if before or self.kind in ("parquet", "arrow") else self.charset
-            if before or charset or file == "-" or _is_read_once(Path(file)):
+            once = file == "-" or (Path(file).exists() and not Path(file).is_file())
+            if before or charset or once:
                 source = Source(file, self._copy(file, source.blocks(charset), before))
             elif source.packing():  # DuckDB reads truncated zstd without an error
                 for _ in source.blocks():
@@ -79,7 +80,3 @@ class Reading:
                 path=str(self.folder.parent),
             ) from error
         return copy
-
-
-def _is_read_once(path: Path) -> bool:
-    return path.exists() and not path.is_file()

@@ -6,7 +6,6 @@ Arrow batches. DuckDB reads ahead while IDs are added and rows are written.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import IO, Any
@@ -19,9 +18,9 @@ from frazil.cli.files.database import connect, fault, fraction_read, unreadable
 from frazil.cli.files.formats import hive_keys, shown
 from frazil.cli.files.id_column import Ids, Place
 from frazil.cli.files.reading import Reading
-from frazil.cli.files.tables import Table, json_rows, table_of
-from frazil.cli.files.text_rows import copied_json, csv_header, frame, joined, row_text
-from frazil.cli.files.typed_files import Batches, Numbered, direct, write_typed
+from frazil.cli.files.tables import Table, json_rows, numbered, table_of
+from frazil.cli.files.text_rows import copied_json, csv_header, joined, row_text
+from frazil.cli.files.typed_files import Batches, direct, write_typed
 from frazil.errors import ConfigError
 
 Progress = Callable[[float, int], None]
@@ -35,9 +34,7 @@ def stamp(
     on_progress: gets how much is done, 0 to 1, and the rows. Raises ConfigError if the input is not
     a table or has the column, OSError if it cannot write.
     """
-    with ExitStack() as stack:
-        database = stack.enter_context(connect(reading.memory.database_bytes, reading.folder))
-        stack.callback(database.interrupt)
+    with connect(reading.memory.database_bytes, reading.folder) as database:
         try:
             typed = _typed(reading)
             fraction = typed.fraction if typed else partial(fraction_read, database)
@@ -133,12 +130,11 @@ def _texts(
                 yield csv_header(named, table.delimiter)
         types = database.sql(f"{table.query} LIMIT 0").types if names else []
         query = f"SELECT {row_text(to, table, types, last=place.last)} FROM ({table.query})"
-    around = frame(to, place)
     for batch in _run(reading, database, table, query)[1]:
         column = batch.column(0)
         if column.null_count:
             raise fault(reading) or _column_exists(first, place.column)
-        yield joined(column, ids.texts(len(column)), around, last=place.last)
+        yield joined(column, ids.texts(len(column)), to, place)
 
 
 def _registered(database: duckdb.DuckDBPyConnection, rows: Batches) -> Table:
@@ -151,8 +147,8 @@ def _registered(database: duckdb.DuckDBPyConnection, rows: Batches) -> Table:
             problem = f"cannot write the column {each.name!r} as text, because it has the type"
             end = f"{each.type}; cast it to another type, or write Parquet or Arrow"
             raise ConfigError(f"{problem} {end}", column=each.name) from None
-    database.register("input", Numbered(rows))
-    return Table("FROM input", rows.schema.names)
+    database.register("input", rows)
+    return Table(numbered("FROM input", len(rows.schema)), rows.schema.names)
 
 
 def _column_exists(name: str, column: str) -> ConfigError:

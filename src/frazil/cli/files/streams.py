@@ -17,7 +17,6 @@ import os
 import secrets
 import shutil
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -78,7 +77,7 @@ class Source:
             except UnicodeError as error:
                 problem = f"is not {error.args[0]} text ({error.args[-1]}); name another with"
                 raise self.error(f"{self.name} {problem} --charset") from None
-            except (EOFError, zlib.error, OSError) as error:
+            except OSError as error:
                 raise self.error(f"cannot read {self.name} to its end: {error}") from None
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
@@ -119,13 +118,10 @@ def _packing(stored: Any) -> str | None:
 
 
 def _unpacked(stored: Any) -> Any:
-    packing = _packing(stored)
-    if packing == "gzip":
-        return gzip.GzipFile(fileobj=stored)
-    if packing == "zstd":
+    if packing := _packing(stored):
         import pyarrow as pa
 
-        return pa.CompressedInputStream(pa.PythonFile(stored, "r"), "zstd")
+        return pa.CompressedInputStream(pa.PythonFile(stored, "r"), packing)
     return stored
 
 
@@ -141,7 +137,6 @@ class Output(io.BufferedIOBase):
         self._size = 0
 
     def write(self, data: Any) -> int:
-        """Write all of the data."""
         rest = memoryview(data).cast("B")
         size = len(rest)
         while rest and not self.closed:
@@ -150,11 +145,9 @@ class Output(io.BufferedIOBase):
         return size
 
     def writable(self) -> bool:
-        """True: the file is open for writing."""
         return True
 
     def tell(self) -> int:
-        """The bytes written."""
         return self._size
 
 
@@ -195,9 +188,8 @@ def _replacing(real: Path, path: str, *, force: bool) -> Iterator[IO[bytes]]:
             with _packed(Output(stored), packing_of(path)) as file:
                 yield file
             os.fsync(stored.fileno())
+        _check_output(path, real, [], force=force)  # it may have appeared meanwhile
         if real.exists():
-            if not force:
-                raise _exists(path)
             shutil.copymode(real, part)
         part.replace(real)
     finally:
@@ -215,15 +207,12 @@ def _packed(stored: Output, packing: str | None) -> Any:
 
 
 def _check_output(path: str, real: Path, sources: list[str], *, force: bool) -> None:
+    problem = ""
     if real.is_dir():
-        raise ConfigError(f"{path} is a folder; name a file in it", path=path)
-    for source in sources:
-        if source != "-" and real.exists() and real.samefile(source):
-            problem = f"{path} is also the input; write to another file, then rename it"
-            raise ConfigError(problem, path=path)
-    if real.is_file() and not force:
-        raise _exists(path)
-
-
-def _exists(path: str) -> ConfigError:
-    return ConfigError(f"{path} exists; name another file, or add --force", path=path)
+        problem = "is a folder; name a file in it"
+    elif real.exists() and any(each != "-" and real.samefile(each) for each in sources):
+        problem = "is also the input; write to another file, then rename it"
+    elif real.is_file() and not force:
+        problem = "exists; name another file, or add --force"
+    if problem:
+        raise ConfigError(f"{path} {problem}", path=path)

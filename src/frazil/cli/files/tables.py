@@ -18,8 +18,8 @@ from typing import NamedTuple
 import duckdb
 
 from frazil.cli.files.csv_head import CsvHead
-from frazil.cli.files.database import fault, printable
-from frazil.cli.files.formats import check_keys, hive_keys, shown
+from frazil.cli.files.database import fault
+from frazil.cli.files.formats import check_keys, hive_keys, printable, shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.value_types import infer_types, json_columns, literal
 from frazil.errors import ConfigError
@@ -47,6 +47,11 @@ def column(i: int) -> str:
     return f'"{i}"'
 
 
+def numbered(rows: str, count: int) -> str:
+    """Rows with numbers for names."""
+    return f"{rows} AS rows({', '.join(map(column, range(count)))})"
+
+
 def table_of(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
     """The rows of text files, or of Parquet whose columns differ. Raises ConfigError for others."""
     if reading.kind == "csv":
@@ -56,9 +61,9 @@ def table_of(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
     if reading.kind == "text":
         rows = _csv_rows(reading, 1, "\x01", "quote = '', escape = '', header = false")
         return _table(reading, database, ["0"], rows)
-    options = "union_by_name = true"
-    names = database.sql(f"{_rows(reading, 'read_parquet', options, hive=False)} LIMIT 0").columns
-    return _table(reading, database, names, _rows(reading, "read_parquet", options))
+    rows = _rows(reading, "read_parquet", "union_by_name = true")
+    own = _rows(reading, "read_parquet", "union_by_name = true", hive=False)
+    return _table(reading, database, database.sql(f"{own} LIMIT 0").columns, rows)
 
 
 def _table(
@@ -68,26 +73,20 @@ def _table(
     if hive_keys(*reading.files):
         check_keys(reading.files, names)
         names = [*names, *database.sql(f"{rows} LIMIT 0").columns[len(names) :]]
-    numbers = ", ".join(map(column, range(len(names))))
-    return Table(f"FROM ({rows}) AS rows({numbers})", list(names))
+    return Table(numbered(f"FROM ({rows})", len(names)), list(names))
 
 
 def _rows(
-    reading: Reading,
-    function: str,
-    options: str,
-    before: Sequence[int] = (),
-    *,
-    hive: bool = True,
+    reading: Reading, call: str, options: str, before: Sequence[int] = (), *, hive: bool = True
 ) -> str:
-    """The rows of all files, without the bytes ``before`` of each. hive: also keys of folders."""
+    """The rows of all files, without the bytes ``before`` of each. hive: with keys of folders."""
     hive &= bool(hive_keys(*reading.files))
     calls = []
     files = map(reading.plain, reading.files, before or [0] * len(reading.files))
     for packing, some in groupby(files, lambda each: each[1]):  # DuckDB would go by their names
         names = ", ".join(literal(name) for name, _ in some)
-        own = "" if function == "read_parquet" else f", compression = '{packing}'"
-        calls.append(f"FROM {function}([{names}], hive_partitioning = {hive}{own}, {options})")
+        own = "" if call == "read_parquet" else f", compression = '{packing}'"
+        calls.append(f"FROM {call}([{names}], hive_partitioning = {hive}{own}, {options})")
     return calls[0] if len(calls) == 1 else f"FROM ({' UNION ALL '.join(calls)})"
 
 
@@ -100,31 +99,28 @@ def _csv_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
     count = len(head.names)
     quotes = _has_quotes(reading)
     # In a file of one column a line without anything is no row, and "" is an empty text.
-    options = "quote = '\"', escape = '\"', allow_quoted_nulls = false"
+    empty = "allow_quoted_nulls = false"
     if count > 1:
-        numbers = ", ".join(_csv_names(count))
-        options = f"quote = '\"', escape = '\"', force_not_null = [{numbers}]"
+        empty = f"force_not_null = [{', '.join(_csv_names(count))}]"
+    options = f"quote = '\"', escape = '\"', {empty}, header = {reading.header}"
     if head.end:  # one within the header's quotes would be taken for that of all rows
         options += f", new_line = {head.end!r}"
-    options += f", header = {reading.header}, parallel = {not quotes}"
+    options += f", parallel = {not quotes}"
     rows = _csv_rows(reading, count, head.delimiter, options, [each.before for each in heads])
-    if count == 1:
-        rows += ' WHERE "/0" IS NOT NULL'
-    table = _table(reading, database, head.names, rows)
-    query = table.query
+    query, names, *_ = _table(
+        reading, database, head.names, rows if count > 1 else f'{rows} WHERE "/0" IS NOT NULL'
+    )
     if reading.infer:
         own = [column(i) for i in range(count)]
-        types = infer_types(database, query, own)
+        types = zip(own, infer_types(database, query, own), strict=True)
         casts = ", ".join(
             f"CAST(nullif({each}, '') AS {kind}) AS {each}"
-            for each, kind in zip(own, types, strict=True)
+            for each, kind in types
             if kind != "VARCHAR"
         )
         query = f"SELECT * {casts and f'REPLACE ({casts})'} {query}"
     row_bytes = head.row_bytes + _FIELD_BYTES * count
-    return Table(
-        query, table.names, row_bytes, not quotes and len(table.names) == count, head.delimiter
-    )
+    return Table(query, names, row_bytes, not quotes and len(names) == count, head.delimiter)
 
 
 def _csv_heads(reading: Reading) -> list[CsvHead]:
@@ -133,12 +129,9 @@ def _csv_heads(reading: Reading) -> list[CsvHead]:
     first = heads[0]
     for file, head in zip(reading.files, heads, strict=True):
         if (head.names, head.delimiter) != (first.names, first.delimiter):
-            raise ConfigError(
-                f"{shown(file)} has another header or delimiter than the first file; stamp it by "
-                "itself",
-                path=file,
-            )
-    if any("\udc80" <= letter <= "\udcff" for name in first.names for letter in name):
+            problem = "has another header or delimiter than the first file; stamp it by itself"
+            raise ConfigError(f"{shown(file)} {problem}", path=file)
+    if any("\udc80" <= letter <= "\udcff" for letter in "".join(first.names)):
         raise fault(reading) or ConfigError(f"{reading.files[0]} is not UTF-8")
     return heads
 
@@ -162,9 +155,8 @@ def _csv_names(count: int) -> list[str]:
 
 def _has_quotes(reading: Reading) -> bool:
     """Whether there are quotes. Raises ConfigError for one that is never closed."""
-    counts = [
-        sum(block.count(b'"') for block in reading.source(file).blocks()) for file in reading.files
-    ]
+    sources = map(reading.source, reading.files)
+    counts = [sum(block.count(b'"') for block in source.blocks()) for source in sources]
     # An odd number may be right, because a quote within a field is a character.
     if any(count % 2 for count in counts) and (problem := fault(reading)):
         raise problem
@@ -190,12 +182,11 @@ def _json_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
         if not database.execute(f"{objects} LIMIT 1").fetchall():
             return Table("SELECT 1 WHERE false", [])
         raise ConfigError(f"{first}: no row has a key; write JSON Lines")
-    seen: set[str] = set()
-    for name in found:
-        if name.lower() in seen or not name:
+    lower = [name.lower() for name in found]
+    for i, name in enumerate(found):
+        if not name or lower[i] in lower[:i]:
             what = f"two columns named {name!r}, in upper or lower case" if name else "an empty key"
             raise ConfigError(f"{first} has {what}; rename one, or write JSON Lines", column=name)
-        seen.add(name.lower())
     columns = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in found.items())
     rows = _rows(reading, "read_json", f"columns = {{{columns}}}, {_LINES}")
     return _table(reading, database, list(found), rows)

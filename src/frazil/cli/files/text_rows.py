@@ -13,6 +13,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -24,25 +25,23 @@ from frazil.cli.files.tables import Table, column
 from frazil.cli.files.value_types import literal, quoted
 from frazil.errors import ConfigError
 
+_NOTHING = "''"
+_TEXTS = ("varchar", "enum", "interval")
 _LARGE_BYTES = 1 << 30  # a row's ID is added, and 32 bits count the bytes of a batch
 
 
-def frame(kind: str, place: Place) -> tuple[str, str]:
-    """What stands before and after an ID, beside the text of the row."""
-    if kind == "csv":
-        return "", "\n" if place.last else ""
-    key = json.dumps(place.column, ensure_ascii=False)
-    return (f'{key}: "', '"}\n') if place.last else (f'{{{key}: "', "")
-
-
-def joined(rows: Any, ids: Any, around: tuple[str, str], *, last: bool) -> memoryview:
+def joined(rows: Any, ids: Any, kind: str, place: Place) -> memoryview:
     """The bytes of the texts of rows, each with its ID."""
-    before, after = ([one_text(text)] if text else [] for text in around)
-    parts = [rows, *before, ids, *after] if last else [*before, ids, *after, rows]
-    kind = pa.large_string() if rows.nbytes > _LARGE_BYTES else pa.string()
-    texts = pc.binary_join_element_wise(*(part.cast(kind) for part in [*parts, one_text("")]))
+    before, after = "", "\n" if place.last else ""
+    if kind == "jsonl":
+        key = json.dumps(place.column, ensure_ascii=False)
+        before, after = (f'{key}: "', '"}\n') if place.last else (f'{{{key}: "', "")
+    around = [one_text(before), ids, one_text(after)]
+    size = pa.large_string() if rows.nbytes > _LARGE_BYTES else pa.string()
+    parts = [rows, *around] if place.last else [*around, rows]
+    texts = pc.binary_join_element_wise(*(part.cast(size) for part in [*parts, one_text("")]))
     _, offsets, data = texts.buffers()
-    ends = np.frombuffer(offsets, np.int64 if kind == pa.large_string() else np.int32)
+    ends = np.frombuffer(offsets, np.int64 if size == pa.large_string() else np.int32)
     return memoryview(data)[: int(ends[len(texts)])] if data else memoryview(b"")
 
 
@@ -56,20 +55,17 @@ def csv_header(names: Sequence[str], delimiter: str) -> bytes:
 def row_text(kind: str, table: Table, types: Sequence[Any], *, last: bool) -> str:
     """The SQL of a row's text. Raises ConfigError for a column that the format cannot hold."""
     names = table.names
-    for name, each in zip(names, types, strict=True):
+    for i, (name, each) in enumerate(zip(names, types, strict=True)):
+        problem = ""
         if _has_bytes(each):
-            raise ConfigError(
-                f"cannot write the column {name!r} as text, because it holds bytes; remove that "
-                "column, or write Parquet",
-                column=name,
-            )
+            problem = f"the column {name!r} as text, because it holds bytes; remove that column, or"
+            problem += " write Parquet"
+        elif kind == "jsonl" and name in names[:i]:
+            problem = f"two columns {name!r} to JSON; rename one of them"
+        if problem:
+            raise ConfigError(f"cannot write {problem}", column=name)
     if kind == "csv":
         return _csv_row(types, literal(table.delimiter), last=last, plain=table.plain)
-    doubled = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if doubled is not None:
-        raise ConfigError(
-            f"cannot write two columns {doubled!r} to JSON; rename one of them", column=doubled
-        )
     parts: list[str] = []
     for i, (name, each) in enumerate(zip(names, types, strict=True)):
         before = "{" if last and not i else ", "
@@ -77,11 +73,10 @@ def row_text(kind: str, table: Table, types: Sequence[Any], *, last: bool) -> st
             literal(f"{before}{json.dumps(name, ensure_ascii=False)}: "),
             f"coalesce(CAST(to_json({_json_value(column(i), each)}) AS VARCHAR), 'null')",
         ]
-    if not last:
-        parts = ["'\"'", *parts, "'}' || chr(10)"]
-    elif parts:
-        parts.append("', '")
-    return f"concat({', '.join(parts or [literal('{')])})"
+    ends = ["'\"'", *parts, "'}' || chr(10)"]
+    if last:
+        ends = [*parts, "', '"] if parts else ["'{'"]
+    return f"concat({', '.join(ends)})"
 
 
 def copied_json(place: Place) -> str:
@@ -114,35 +109,27 @@ def _has_bytes(kind: Any) -> bool:
 def _csv_row(types: Sequence[Any], mark: str, *, last: bool, plain: bool) -> str:
     """The SQL of a row of CSV. Few rows need quotes, so all texts of a row are checked at once."""
     fields = [_csv_text(column(i), kind) for i, kind in enumerate(types)]
-    texts = [
-        text for text, kind in zip(fields, types, strict=True) if _children(kind) or _is_text(kind)
-    ]
+    quotable = [bool(_children(each)) or each.id in _TEXTS for each in types]
 
     def whole(parts: Sequence[str]) -> str:
         marked = [each for part in parts for each in ((part, mark) if last else (mark, part))]
         marked += [] if last else ["chr(10)"]
-        return f"concat({', '.join(marked or [literal('')])})"
+        return f"concat({', '.join(marked) or _NOTHING})"
 
-    if plain or not texts:
+    def odd(text: str) -> str:
+        return " OR ".join(
+            f"contains({text}, {each})" for each in ("'\"'", mark, "chr(10)", "chr(13)")
+        )
+
+    if plain or not any(quotable):
         return whole(fields)
     safe = [
-        f"CASE WHEN {_odd(text, mark)} THEN "
-        f"concat('\"', replace({text}, '\"', '\"\"'), '\"') ELSE {text} END"
-        if text in texts
-        else text
-        for text in fields
-    ]
-    row = f"concat({', '.join(texts)})"
-    return f"CASE WHEN {_odd(row, mark)} THEN {whole(safe)} ELSE {whole(fields)} END"
-
-
-def _odd(text: str, mark: str) -> str:
-    """Whether a text needs quotes."""
-    return " OR ".join(f"contains({text}, {each})" for each in ("'\"'", mark, "chr(10)", "chr(13)"))
-
-
-def _is_text(kind: Any) -> bool:
-    return kind.id in ("varchar", "enum", "interval")
+        f"CASE WHEN {odd(text)} THEN concat('\"', replace({text}, '\"', '\"\"'), '\"') "
+        f"ELSE {text} END" if may else text
+        for text, may in zip(fields, quotable, strict=True)
+    ]  # fmt: skip
+    row = f"concat({', '.join(compress(fields, quotable))})"
+    return f"CASE WHEN {odd(row)} THEN {whole(safe)} ELSE {whole(fields)} END"
 
 
 def _csv_text(value: str, kind: Any) -> str:
@@ -154,8 +141,12 @@ def _csv_text(value: str, kind: Any) -> str:
 def _json_value(value: str, kind: Any, depth: int = 0) -> str:
     """A value that ``to_json`` writes without a loss; the same SQL if it has no such part."""
     inner, x = dict(_children(kind)), f"x{depth}"
+    if kind.id in ("float", "double"):
+        return f"CASE WHEN isfinite({value}) THEN {value} END"
+    if kind.id.startswith(("time", "date", "interval", "decimal", "hugeint", "uhugeint")):
+        return f"CAST({value} AS VARCHAR)"
     if not inner:
-        return _json_leaf(value, kind)
+        return value
     if kind.id in ("list", "array"):
         child = _json_value(x, inner["child"], depth + 1)
         return value if child == x else f"list_transform({value}, lambda {x}: {child})"
@@ -174,11 +165,3 @@ def _json_value(value: str, kind: Any, depth: int = 0) -> str:
         fields = ", ".join(f"{quoted(name)} := {part}" for name, part in made.items())
         whole = f"struct_pack({fields})"
     return f"CASE WHEN {value} IS NOT NULL THEN {whole} END"
-
-
-def _json_leaf(value: str, kind: Any) -> str:
-    if kind.id in ("float", "double"):
-        return f"CASE WHEN isfinite({value}) THEN {value} END"
-    if kind.id.startswith(("time", "date", "interval", "decimal", "hugeint", "uhugeint")):
-        return f"CAST({value} AS VARCHAR)"
-    return value

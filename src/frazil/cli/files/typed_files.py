@@ -16,7 +16,7 @@ from frazil.cli.files.reading import Reading
 from frazil.cli.files.streams import Output
 from frazil.errors import ConfigError
 
-_CODECS = {"uncompressed": "none", "lz4_raw": "lz4"}  # where pyarrow writes another name
+_CODECS = {"UNCOMPRESSED": "none", "LZ4_RAW": "lz4"}  # where pyarrow writes another name
 _GROUP_ROWS = 491_520
 _GROUP_BYTES = 32 << 20
 
@@ -42,50 +42,34 @@ class Batches:
         schema = pa.schema([self.schema.field(i)])
         return replace(self, schema=schema, read=lambda: (each.select([i]) for each in self.read()))
 
-
-class Numbered:
-    """Batches for DuckDB, which each query reads from the beginning, with numbers as names.
-
-    If this had a ``schema`` too, DuckDB would take the names from there.
-    """
-
-    def __init__(self, rows: Batches) -> None:
-        self._rows = rows
-
     def __arrow_c_stream__(self, requested: Any = None) -> Any:
-        """See Arrow's PyCapsule interface."""
-        schema = pa.schema([each.with_name(str(i)) for i, each in enumerate(self._rows.schema)])
-        batches = (
-            pa.RecordBatch.from_arrays(each.columns, schema=schema) for each in self._rows.read()
-        )
-        return pa.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__(requested)
+        """What DuckDB reads, from the beginning for each query."""
+        reader = pa.RecordBatchReader.from_batches(self.schema, self.read())
+        return reader.__arrow_c_stream__(requested)
 
 
 def direct(reading: Reading) -> Batches:
     """Batches as the files have them. Raises ConfigError if one is of another format."""
-    files = [(file, _opened(reading, file)) for file in reading.files]
-    first = files[0][1]
-    parquet = reading.kind == "parquet"
-    total = sum(each.metadata.num_rows for _, each in files) if parquet else 0
+    files = [_opened(reading, file) for file in reading.files]
+    first = files[0]
+    alike = all(first.schema.equals(each.schema) for each in files)
     done = 0
 
     def read() -> Iterator[Any]:
         nonlocal done
         for file in reading.files:
             try:
-                for batch in _ahead(_batches(reading.kind, _opened(reading, file), reading.memory)):
+                for batch in _ahead(_batches(_opened(reading, file), reading.memory)):
                     done += batch.num_rows
                     yield batch
             except (pa.ArrowException, OSError) as error:
                 raise ConfigError(f"cannot read {file} to its end: {error}", path=file) from None
 
-    return Batches(
-        first.schema_arrow if parquet else first.schema,
-        read,
-        lambda: done / total if total else 0.0,
-        *(_codecs(first.metadata) if parquet else ("snappy", frozenset())),
-        all(first.schema.equals(each.schema) for _, each in files),
-    )
+    if reading.kind == "arrow":
+        return Batches(first.schema, read, alike=alike)
+    total = sum(each.metadata.num_rows for each in files)
+    codecs = _codecs(first.metadata)
+    return Batches(first.schema_arrow, read, lambda: done / (total or 1), *codecs, alike)
 
 
 def _opened(reading: Reading, file: str) -> Any:
@@ -109,16 +93,15 @@ def _opened(reading: Reading, file: str) -> Any:
         raise source.error(f"{file} is not {reading.kind.capitalize()}: {error}") from None
 
 
-def _batches(kind: str, opened: Any, memory: Memory) -> Iterator[Any]:
-    if kind == "parquet":
-        metadata = opened.metadata
-        size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-        yield from opened.iter_batches(memory.rows_for(size, metadata.num_rows))
-    elif isinstance(opened, pa.ipc.RecordBatchFileReader):
-        for i in range(opened.num_record_batches):
-            yield opened.get_batch(i)
-    else:
-        yield from opened
+def _batches(opened: Any, memory: Memory) -> Iterator[Any]:
+    if isinstance(opened, pa.ipc.RecordBatchStreamReader):
+        return iter(opened)
+    if isinstance(opened, pa.ipc.RecordBatchFileReader):
+        return map(opened.get_batch, range(opened.num_record_batches))
+    metadata = opened.metadata
+    size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    batches: Iterator[Any] = opened.iter_batches(memory.rows_for(size, metadata.num_rows))
+    return batches
 
 
 def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
@@ -134,12 +117,14 @@ def _codecs(metadata: Any) -> tuple[str | dict[str, str], frozenset[str]]:
     """The compression of the columns, and those without a dictionary, from the first row group."""
     if not metadata.num_row_groups:
         return "snappy", frozenset()
-    columns = {each["path_in_schema"]: each for each in metadata.row_group(0).to_dict()["columns"]}
-    found = {name: each["compression"].lower() for name, each in columns.items()}
-    found = {name: _CODECS.get(each, each) for name, each in found.items()}
-    plain = frozenset(name for name, each in columns.items() if not each["has_dictionary_page"])
+    found, plain = {}, set()
+    for each in metadata.row_group(0).to_dict()["columns"]:
+        name, codec = each["path_in_schema"], each["compression"]
+        found[name] = _CODECS.get(codec, codec.lower())
+        if not each["has_dictionary_page"]:
+            plain.add(name)
     codecs = set(found.values())
-    return codecs.pop() if len(codecs) == 1 else found, plain
+    return codecs.pop() if len(codecs) == 1 else found, frozenset(plain)
 
 
 # --- writing

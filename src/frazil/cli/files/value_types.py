@@ -12,13 +12,12 @@ value. The first type that does is the column's:
 
 In JSON Lines a key is a column. A text stays a text, and numbers keep their digits at every depth.
 A column of mixed types, or with names that SQL cannot tell apart, keeps its JSON as a text. DuckDB
-finds the structure of each row. Its own function for all rows keeps them in memory, and its type
-for an integer beside a fraction is a double, so the structures are joined here.
+finds the structure of each row, and then that of one row of each structure: for all rows it would
+keep them in memory. Its type for long numbers may be a double, so these are tested as above.
 """
 
 import json
 from collections.abc import Iterator
-from functools import reduce
 from typing import Any
 
 import duckdb
@@ -33,7 +32,7 @@ _FORMS = {
     "TIMESTAMPTZ": f"'{_TIME}(Z|[-+][0-9]{{2}}(:?[0-9]{{2}})?)'",
 }
 _JSON_INTEGERS = {"BIGINT", "UBIGINT"}
-_JSON_NUMBERS = _JSON_INTEGERS | {"DOUBLE", "NUMBER"}
+_JSON_NUMBERS = _JSON_INTEGERS | {"HUGEINT", "DOUBLE"}
 # A number of this many digits may not be the one that a double holds, or a BIGINT.
 _LONG = "[0-9]{16}"
 
@@ -95,37 +94,18 @@ def json_columns(database: duckdb.DuckDBPyConnection, rows: str) -> dict[str, st
 
     None if a row is not an object; without rows, no key.
     """
-    found = database.execute(
-        f"SELECT structure, bool_or(long) FROM (SELECT json_structure(json) AS structure, "
-        f"regexp_matches(json, '{_LONG}') AS long, row_number() OVER () AS nr FROM ({rows})) "
-        "GROUP BY structure ORDER BY min(nr)"
+    ((text, are_objects, has_long),) = database.execute(
+        "SELECT json_structure(concat('[', string_agg(json, ',' ORDER BY nr), ']')) -> '$[0]', "
+        "bool_and(json_type(json) = 'OBJECT'), bool_or(long) FROM (SELECT arg_min(json, nr) AS "
+        f"json, min(nr) AS nr, bool_or(regexp_matches(json, '{_LONG}')) AS long FROM (SELECT "
+        f"json, row_number() OVER () AS nr FROM ({rows})) GROUP BY json_structure(json))"
     ).fetchall()
-    if not found:
-        return {}
-    structure = reduce(_joined, (json.loads(text) for text, _ in found))
-    structure = {} if structure == "JSON" else structure
-    if not isinstance(structure, dict):
-        return None
-    types: dict[str, str] = {}
-    if any(long for _, long in found):
-        types = _exact(database, rows, list(_numbers(structure, "$")))
+    if not are_objects:
+        return {} if are_objects is None else None
+    structure = json.loads(text)
+    structure = {} if structure == "JSON" else structure  # the objects are empty
+    types = _exact(database, rows, list(_numbers(structure, "$"))) if has_long else {}
     return {name: _type(each, _path("$", name), types) for name, each in structure.items()}
-
-
-def _joined(one: Any, other: Any) -> Any:
-    """The structure of rows of two structures."""
-    if other in (one, "NULL"):
-        return one
-    if one == "NULL":
-        return other
-    one, other = (({} if each == "JSON" else each) for each in (one, other))  # an empty object
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one | {key: _joined(one.get(key, "NULL"), each) for key, each in other.items()}
-    if isinstance(one, list) and isinstance(other, list):
-        return [reduce(_joined, one + other)] if one + other else []
-    if isinstance(one, str) and isinstance(other, str) and {one, other} <= _JSON_NUMBERS:
-        return "BIGINT" if {one, other} <= _JSON_INTEGERS else "NUMBER"
-    return "MIXED"
 
 
 def _path(path: str, name: str) -> str:
@@ -177,4 +157,4 @@ def _type(structure: Any, path: str, types: dict[str, str]) -> str:
         return f"{_type(structure[0], f'{path}[*]', types)}[]" if structure else "JSON"
     if structure in _JSON_NUMBERS:
         return types.get(path, "BIGINT" if structure in _JSON_INTEGERS else "DOUBLE")
-    return {"NULL": "VARCHAR", "MIXED": "JSON"}.get(structure, str(structure))
+    return "VARCHAR" if structure == "NULL" else str(structure)

@@ -23,19 +23,19 @@ def as_json(auditor: Auditor) -> dict[str, Any]:
         "invalid": {
             "count": auditor.survey.invalid,
             "first": [
-                {"text": one.text, "reason": one.reason} | _json_place(auditor, one.position)
-                for one in auditor.first_invalid
+                {"text": text, "reason": reason} | _json_place(auditor, position)
+                for position, text, reason in auditor.first_invalid
             ],
         },
         "duplicates": {
             "count": auditor.duplicates,
             "first": [
                 {
-                    "id": auditor.text(one.key),
-                    "first": _json_place(auditor, one.first),
-                    "again": _json_place(auditor, one.again),
+                    "id": auditor.text(key),
+                    "first": _json_place(auditor, first),
+                    "again": _json_place(auditor, again),
                 }
-                for one in auditor.first_duplicates
+                for key, first, again in auditor.first_duplicates
             ],
         },
     }
@@ -86,8 +86,8 @@ def as_text(auditor: Auditor) -> Iterator[tuple[str, str]]:
             "invalid",
             counted(auditor.survey.invalid, "row") + _more(auditor.survey.invalid, auditor),
         )
-        for bad in auditor.first_invalid:
-            yield "", f"{_place_text(auditor, bad.position)}: {bad.text!r}: {bad.reason}"
+        for position, text, reason in auditor.first_invalid:
+            yield "", f"{_place_text(auditor, position)}: {text!r}: {reason}"
         if auditor.scheme is not None and auditor.survey.invalid == auditor.survey.rows:
             yield "", "set the scheme of these IDs with --scheme, or compare them with --no-decode"
     yield from _duplicates(auditor)
@@ -100,9 +100,9 @@ def _duplicates(auditor: Auditor) -> Iterator[tuple[str, str]]:
         yield "duplicates", "none"
         return
     yield "duplicates", counted(auditor.duplicates, "row") + _more(auditor.duplicates, auditor)
-    for one in auditor.first_duplicates:
-        first, again = (_place_text(auditor, position) for position in (one.first, one.again))
-        yield "", f"{auditor.text(one.key)}: {first}, and {again}"
+    for key, *positions in auditor.first_duplicates:
+        first, again = (_place_text(auditor, position) for position in positions)
+        yield "", f"{auditor.text(key)}: {first}, and {again}"
 
 
 def _survey(auditor: Auditor, scheme: Scheme, survey: Survey) -> Iterator[tuple[str, str]]:

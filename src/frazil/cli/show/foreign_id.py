@@ -40,7 +40,7 @@ def show_foreign(found: Foreign, now_us: int) -> None:
     columns = min(terminal.console().width, _DRAWING_COLUMNS)
     click.echo(draw_spans(found.spans, width=columns))
     click.echo()
-    terminal.echo(terminal.facts(_facts(found, now_us)))
+    terminal.echo(terminal.Facts(_facts(found, now_us)))
     if found.others:
         other = f"It could also be an ID of {', '.join(found.others)}."
         click.echo(f"\n{terminal.wrapped(other)}")

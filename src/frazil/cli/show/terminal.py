@@ -7,7 +7,9 @@ tables, and not by ``frazil mint``.
 """
 
 import json
+import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shutil import get_terminal_size
 from textwrap import fill
@@ -89,7 +91,7 @@ class Rows:
             name = f"{self._columns[0]} " if self._columns[0] else ""
             yield Text.assemble((f"{name}{first}", "bold"))
             pairs = zip(self._columns[1:], cells, strict=True)
-            yield Padding(facts(pair for pair in pairs if str(pair[1])), (0, 0, 0, 2))
+            yield Padding(Facts(pair for pair in pairs if str(pair[1])), (0, 0, 0, 2))
 
 
 def table(*columns: str, right: Iterable[str] = ()) -> Rows:
@@ -97,20 +99,39 @@ def table(*columns: str, right: Iterable[str] = ()) -> Rows:
     return Rows(columns, right)
 
 
-def facts(rows: "Iterable[tuple[str, RenderableType]]") -> "Table":
+class Facts:
     """Pairs of a name and a text in two columns; long texts wrap in their column."""
-    from rich.table import Table
 
-    made = Table.grid(padding=(0, 2, 0, 0))
-    made.add_column(style="bold", no_wrap=True)
-    made.add_column(overflow="fold")
-    for row in rows:
-        made.add_row(*row)
-    return made
+    def __init__(self, rows: "Iterable[tuple[str, RenderableType]]") -> None:
+        self._rows = list(rows)
+
+    def plain(self) -> str:
+        """The lines in a pipe; "" on a terminal, or if a text is wrapped or has a style."""
+        names = max((len(name) for name, _ in self._rows), default=0)
+        lines = [f"{name:{names}}  {text}".rstrip() for name, text in self._rows]
+        texts = all(isinstance(text, str) for _, text in self._rows)
+        most = 0 if sys.stdout.isatty() or os.getenv("FORCE_COLOR") else get_terminal_size().columns
+        fit = all(len(line) <= most and line.isascii() and line.isprintable() for line in lines)
+        return "\n".join(lines) if texts and fit else ""
+
+    def __rich_console__(
+        self, console: "Console", options: "ConsoleOptions"
+    ) -> "Iterator[RenderableType]":
+        from rich.table import Table
+
+        made = Table.grid(padding=(0, 2, 0, 0))
+        made.add_column(style="bold", no_wrap=True)
+        made.add_column(overflow="fold")
+        for row in self._rows:
+            made.add_row(*row)
+        yield made
 
 
 def echo(content: "RenderableType", style: str = "") -> None:
     """Print a table or a text; without a terminal, strip the ends of lines."""
+    if isinstance(content, Facts) and (text := content.plain()):  # Rich is slow to load
+        click.echo(text)
+        return
     output = console()
     if output.is_terminal:
         output.print(content, style=style)

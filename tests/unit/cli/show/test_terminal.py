@@ -4,8 +4,9 @@ import json
 import time
 
 import pytest
+from rich.console import Group
 
-from frazil.cli.show.terminal import echo, echo_json, facts, local_text, table
+from frazil.cli.show.terminal import Facts, echo, echo_json, local_text, table
 from frazil.inputs.duration import ago
 
 S = 1_000_000
@@ -63,6 +64,15 @@ def test_pipe_gets_no_spaces_at_line_ends(capsys):
     shown.add_row("[not markup]", "1")
     shown.add_row("a", "1,000")
     echo(shown)
-    echo(facts([("one", "1"), ("longer", "2")]))
+    echo(Facts([("one", "1"), ("longer", "2")]))
     lines = capsys.readouterr().out.splitlines()
     assert lines[2:] == ["[not markup]      1", "a             1,000", "one     1", "longer  2"]
+
+
+@pytest.mark.parametrize("text", ["1", "é", "wide " * 30, "a\tb", "\x07", ""])
+def test_facts_are_the_same_without_rich(capsys, text):
+    rows = [("one", text), ("", "2"), ("longer", "x" * 72)]
+    echo(Facts(rows))
+    shown = capsys.readouterr().out
+    echo(Group(Facts(rows)))
+    assert shown == capsys.readouterr().out
