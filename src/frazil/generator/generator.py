@@ -118,9 +118,11 @@ class Generator(Protocol):
 
     def __enter__(self) -> Self:
         """The generator itself; the end of the ``with`` closes it."""
+        return self
 
     def __exit__(self, *error: object) -> None:
         """See close."""
+        self.close()
 
 
 @runtime_checkable
@@ -159,6 +161,8 @@ class AsyncGenerator(Protocol):
 
     async def __aenter__(self) -> Self:
         """The generator itself; the end of the ``async with`` closes it."""
+        return self
 
     async def __aexit__(self, *error: object) -> None:
         """See aclose."""
+        await self.aclose()

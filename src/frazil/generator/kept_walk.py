@@ -89,14 +89,15 @@ class KeptWalk(_Base):
 
     def __init__(self, request: Request) -> None:
         require_gil()
-        self.request = request
-        self.registry = request.connect()
         seed = int.from_bytes(os.urandom(6), "big") if request.scattered else None
         super().__init__(ProcessIdentity(), *walk_arguments(request.scheme, request.lead_us, seed))
+        self.request = request
+        self.registry = request.connect()
         usual = _BLOCKS.get(request.scheme.layout.axis, 0)
         self._block = usual if request.block is None else request.block
         self._warned = False
-        self._keepers = {self.identity.era: self._new_keeper()}
+        keeper = Keeper(self, self.registry, self._block, request.keep_us)
+        self._keepers = {self.identity.era: keeper}
         self.waits = self.failures = self._inherited = 0
         open_generators.add(self)
 
@@ -104,9 +105,6 @@ class KeptWalk(_Base):
     def keeper(self) -> Keeper:
         """The keeper of this process."""
         return self._keepers[self.identity.era]
-
-    def _new_keeper(self) -> Keeper:
-        return Keeper(self, self.registry, self._block, self.request.keep_us)
 
     def poll(self) -> int | Pause:
         """An ID, or a Pause."""
@@ -187,7 +185,8 @@ class KeptWalk(_Base):
         them changes the walk, in one step; none waits for another.
         """
         identity = ProcessIdentity()
-        self._keepers.setdefault(identity.era, self._new_keeper())
+        keeper = Keeper(self, self.registry, self._block, self.request.keep_us)
+        self._keepers.setdefault(identity.era, keeper)
         self.waits = self.failures = 0
         self._inherited = self.made()
         self.restart(identity)

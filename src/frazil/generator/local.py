@@ -9,7 +9,7 @@ Pickling and copying carry the request and never the claim.
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from frazil.generator.generator import Endless, Generator
 from frazil.generator.kept_walk import KeptWalk
@@ -93,12 +93,6 @@ class LocalGenerator(_Base, Endless, Generator):
     def close(self) -> None:
         self._walk.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def __reduce__(self) -> tuple[Any, ...]:
         return LocalGenerator, (self.config,)
 
@@ -113,3 +107,11 @@ class LocalGenerator(_Base, Endless, Generator):
 @cache  # an import costs more than a short array
 def _arrays() -> Any:
     return load("frazil.schemes.arrays")
+
+
+def open_request(request: Request) -> Generator:
+    """The generator of a request. Contacts nothing until the first ID is requested."""
+    if request.url.maker == "registry":
+        return LocalGenerator(request)
+    generator: Generator = request.url.opened_by.load().open_generator(request)
+    return generator

@@ -4,6 +4,7 @@
 a request of them here. Nothing is contacted.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -14,12 +15,13 @@ from frazil.inputs.arguments import check_fields, expect
 from frazil.inputs.duration import duration_text, duration_us
 from frazil.inputs.kinds import GIVEN
 from frazil.inputs.url import Url, UrlInput, url_of
-from frazil.registries import connect
-from frazil.registries.base import Registry, terms_of
+from frazil.registries.base import Registry, registry_at, terms_of
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.system import clock
 
 Duration: TypeAlias = str | float | timedelta
+
+_URL_TYPES = (str, os.PathLike, type(None))
 
 
 class TaskOptions(TypedDict, total=False):
@@ -74,11 +76,9 @@ class Request:
 
         Raises ConfigError for a lead or a block that it never grants.
         """
-        registry = self.registry or connect(self.url, self.namespace, self.scheme)
+        registry = self.registry or registry_at(self.url, self.namespace, self.scheme)
         terms, block, lead_us = registry.terms, self.block, self.lead_us
         horizon_us = terms.horizon_ticks * terms.tick_us
-        if self.registry is not None:
-            _check_scheme(registry, self.scheme)
         if terms.timed and block is not None:
             raise ConfigError(
                 f"block= is for counters and runs, and {terms.layout!r} has a time; leave it out",
@@ -121,12 +121,17 @@ def make_request(
     check_fields(fields)
     if type(sequence_start) not in (int, str) or sequence_start not in (0, "random"):
         raise ConfigError(f'sequence_start= must be 0 or "random", not {sequence_start!r}')
-    where = url_of(url) if registry is None else _url_of_given(registry, url, namespace)
+    wanted = scheme(scheme_, fields=fields)
+    if registry is not None:
+        where = _given(registry, wanted, url, namespace)
+    else:
+        expect("url=", url, _URL_TYPES, "a string like 'redis://host', or a Path")
+        where = url_of(url)
     if token is not None and where.maker != "service":
         raise ConfigError("token= is for a service, http://host:8080/namespace")
     return Request(
         url=where.anchored(),
-        scheme=scheme(scheme_, fields=fields),
+        scheme=wanted,
         namespace=namespace,
         lead_us=duration_us(lead, name="lead"),
         timeout_us=duration_us(timeout, name="timeout"),
@@ -138,8 +143,8 @@ def make_request(
     )
 
 
-def _url_of_given(registry: Registry, url: UrlInput | None, namespace: str) -> Url:
-    """A URL in the place of a registry that was passed as an object."""
+def _given(registry: Registry, scheme: Scheme, url: UrlInput | None, namespace: str) -> Url:
+    """A URL in the place of a registry that was passed as an object, if it grants the scheme."""
     given: object = registry
     if not isinstance(given, Registry):
         raise ConfigError(
@@ -153,11 +158,6 @@ def _url_of_given(registry: Registry, url: UrlInput | None, namespace: str) -> U
             "namespace=",
             url=registry.url,
         )
-    return Url(registry.url, registry.url, GIVEN, "", "", ())
-
-
-def _check_scheme(registry: Registry, scheme: Scheme) -> None:
-    """Raise ConfigError if a registry that was passed as an object grants another scheme."""
     terms, wanted = registry.terms, terms_of(scheme, 1)
     inside = terms.slots[0] in wanted.slots and terms.slots[-1] in wanted.slots
     if not terms.identity.startswith(wanted.identity) or not inside:
@@ -166,6 +166,7 @@ def _check_scheme(registry: Registry, scheme: Scheme) -> None:
             "make the registry for this scheme, or pass its scheme as scheme=",
             url=registry.url,
         )
+    return Url(registry.url, registry.url, GIVEN, "", "", ())
 
 
 def patience_us(timeout: Duration | None) -> int | None:

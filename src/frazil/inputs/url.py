@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from frazil.errors import ConfigError
-from frazil.inputs.arguments import expect
 from frazil.inputs.duration import duration_us
 from frazil.inputs.kinds import GIVEN, Kind, kind_of, kinds
 from frazil.inputs.masking import masked
@@ -155,7 +154,6 @@ def url_of(given: UrlInput | None) -> Url:
             if "url" not in error.facts:
                 raise
             raise ConfigError(f"FRAZIL_URL: {error}", **error.facts) from None
-    expect("url=", given, (str, os.PathLike), "a string like 'redis://host', or a Path")
     if not isinstance(given, str):
         path = str(load("pathlib").Path(given).absolute())
         # A URL gives these characters another meaning.

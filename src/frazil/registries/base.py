@@ -26,7 +26,7 @@ from frazil.claims.claim import (
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
 from frazil.inputs.masking import masked
-from frazil.inputs.url import Url
+from frazil.inputs.url import Url, parse_url
 from frazil.registries.doctor import COMMON_EVENTS, StoreReport
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
@@ -40,6 +40,7 @@ _LEAST_HORIZON_TICKS = 4  # with fewer, a generator with slow ticks would wait a
 _AXIS_LIMIT = 1 << 62  # the highest tick of a walk
 _SLOTS = (1 << 63) - 1  # the largest number in every store, and the longest Python range
 _LONGEST_BLOCK = {"run": 64, "sequence": 1 << 20}
+_POSIX = {"fcntl", "grp", "pwd"}
 
 
 @lru_cache(maxsize=64)  # a forked child that makes one ID finds the result in the cache
@@ -142,6 +143,41 @@ class Registry(Protocol):
     def close(self) -> None:
         """Release all resources. Garbage collection does the same."""
         return  # not abstract: most registries have none to release
+
+
+def connect(url: str, namespace: str, scheme: Scheme) -> Registry:
+    """The registry at a URL, for one namespace and scheme. Contacts nothing.
+
+    Raises ConfigError for an invalid URL, for a URL of something else, and for unknown options.
+    """
+    return registry_at(parse_url(url), namespace, scheme)
+
+
+def registry_at(where: Url, namespace: str, scheme: Scheme) -> Registry:
+    """See ``connect``."""
+    if where.maker != "registry":
+        raise ConfigError(
+            f"{where.kind}: makes IDs and keeps no claims; name a registry, like redis://host",
+            url=str(where),
+        )
+    if not namespace or len(namespace) > 200 or not namespace.isprintable():
+        raise ConfigError(f"namespace {namespace!r} is invalid; use 1 to 200 printable characters")
+    try:
+        make = where.opened_by.load()
+    except ImportError as error:  # a registry of another package: those of frazil name their extra
+        if error.name in _POSIX:
+            raise ConfigError(
+                f"{where.kind}: locks files as POSIX systems do, and this system has no "
+                f"{error.name}; use a server (redis://...), or memory: for tests",
+                url=str(where),
+            ) from None
+        raise ConfigError(
+            f"{where.kind}: {where.opened_by.home} cannot be imported ({error}); install its "
+            "driver, or uninstall the package that brings it",
+            url=str(where),
+        ) from error
+    registry: Registry = make(where, namespace, scheme)
+    return registry
 
 
 def reading_ns(registry: Registry, sent_ns: int, heard_ns: int) -> int:

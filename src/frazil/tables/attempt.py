@@ -8,12 +8,12 @@ no two attempts have an ID in common. The cost is a claim, some milliseconds.
 An attempt that dies keeps its claim to the end of the store's horizon, a few seconds.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from frazil.errors import ClaimLost
-from frazil.generator.request import Duration, Request, make_request
+from frazil.generator.request import Request, TaskOptions, make_request
 from frazil.inputs.url import UrlInput
 from frazil.opening import open_request
 from frazil.schemes.scheme import Scheme
@@ -23,7 +23,10 @@ from frazil.tables.reach import check_reach
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LEAD = "1s"  # how far IDs may run ahead: batches come in bursts, and a wait at each would add up
+USUAL: TaskOptions = {
+    "lead": "1s",  # batches come in bursts, and a wait at each would add up
+    "timeout": 60,
+}
 
 
 @dataclass(frozen=True)
@@ -86,26 +89,14 @@ def make_attempt(
     text: bool,
     unsigned: bool,
     is_complete: Callable[[], bool] | None = None,
-    namespace: str = "default",
-    fields: Mapping[str, int] | None = None,
-    lead: Duration = LEAD,
-    timeout: Duration = 60,
-    token: str | None = None,
+    **options: Unpack[TaskOptions],
 ) -> Attempt:
     """The attempt for the arguments of a ``stamp``.
 
     Raises ConfigError for invalid arguments, a store that workers cannot share (``check_reach``)
     and a scheme whose IDs no integer of the engine holds (``column_type``).
     """
-    request = make_request(
-        url,
-        scheme,
-        namespace=namespace,
-        fields=fields,
-        lead=lead,
-        timeout=timeout,
-        token=token,
-    )
+    request = make_request(url, scheme, **(USUAL | options))
     check_reach(request, engine, one_host=one_host)
     kind = column_type(request.scheme, text=text, unsigned=unsigned)
     return Attempt(request, column, kind, is_complete)
