@@ -1,7 +1,4 @@
-"""Which tests are long, and which run with both engines, by where they stand.
-
-``paths`` are those of folders and files under tests.
-"""
+"""Which tests are long, and which run with both engines, by where they stand."""
 
 import re
 from pathlib import Path

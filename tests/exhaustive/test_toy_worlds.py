@@ -229,9 +229,11 @@ WORLDS = {
     "2 members, 1 slot, 4 ticks of 1 ID": ((2, 0, 0, 2), {"network": False}),
     "3 members, 1 slot, 2 ticks, clock back, lost and late": ((1, 0, 0, 3), {"backs": 1}),
 }
-
-
-LONG = {"3 members, 2 slots, 2 ticks of 1 ID"}  # most states of all
+# Those with most states.
+LONG = {
+    "3 members, 2 slots, 2 ticks of 1 ID",
+    "3 members, 1 slot, 2 ticks, clock back, lost and late",
+}
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,4 @@
-"""Generators in processes of their own that live through a fault of their store.
-
-They share two node numbers of a layout with a slow tick, so claims of others lie directly before
-and after each claim and, after a mistake, overlap it.
-"""
+"""Generators in processes of their own that live through a fault of their store."""
 
 import os
 import signal

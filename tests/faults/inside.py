@@ -1,8 +1,4 @@
-"""Sessions that take IDs from ``frazil_id`` of a PostgreSQL server that is killed under them.
-
-Every ID that a client received counts: those of transactions that were committed, rolled back or
-cut off, and those of rows that arrived before the connection broke.
-"""
+"""Sessions that take IDs from ``frazil_id`` of a PostgreSQL server that is killed under them."""
 
 import os
 import random

@@ -1,8 +1,4 @@
-"""Servers that issue IDs are killed, stopped, emptied, and given another time, under live callers.
-
-While one server works, no call may fail, and no ID may repeat. With the script's guard removed, or
-without ``?replicas=``, the same faults must show repeats.
-"""
+"""Servers of IDs are killed, stopped, emptied, and given another time, under live callers."""
 
 import time
 from collections.abc import Callable

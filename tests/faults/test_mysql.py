@@ -1,7 +1,4 @@
-"""MariaDB killed, frozen, put back, replaced by a stale replica, without its table, misled.
-
-Live generators of other processes issue IDs meanwhile, and every ID is compared.
-"""
+"""MariaDB killed, frozen, put back, replaced by a stale replica, without its table, misled."""
 
 import re
 import tempfile

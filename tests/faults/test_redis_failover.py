@@ -1,8 +1,4 @@
-"""A replica that missed writes takes over; an old primary continues beside its successor.
-
-In the second case asynchronous replication repeats IDs. The first of its tests shows this, without
-``?replicas=``, and so proves that the next test could see a repeat.
-"""
+"""A replica that missed writes takes over; an old primary continues beside its successor."""
 
 import time
 from contextlib import ExitStack

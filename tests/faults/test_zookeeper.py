@@ -1,8 +1,4 @@
-"""ZooKeeper killed, frozen, put back, without its leader, without its node.
-
-Live generators of other processes issue IDs meanwhile, and every ID is compared. The stepped clock
-is in tests/conformance/test_zookeeper.py.
-"""
+"""ZooKeeper killed, frozen, put back, without its leader, without its node."""
 
 import signal
 

@@ -1,7 +1,4 @@
-"""The measuring itself: that every ID is looked at, that a repeat is seen, and that sums are right.
-
-No time is asserted anywhere: how fast something is, a table says, and not a test.
-"""
+"""The measuring: that every ID is looked at, that a repeat is seen, and that sums are right."""
 
 import json
 import subprocess

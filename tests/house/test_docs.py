@@ -1,8 +1,4 @@
-"""Every fenced block of the README, CONTRIBUTING and docs/ is run, and must show what it says.
-
-The convention (arrows, dollars, what varies and the reason for not running) is described and
-kept in ``docblocks.py``; here stand the pages, and the proof that a wrong page is found.
-"""
+"""Every fenced block of the README, CONTRIBUTING and docs/ is run, and must show what it says."""
 
 import os
 import re

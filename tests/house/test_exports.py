@@ -1,8 +1,4 @@
-"""What the package shows is what it means to show, and importing it stays light.
-
-The names in ``__all__`` are the API. Names that leak in by an import, names without words, and
-third-party packages that come along with ``import frazil`` are found here.
-"""
+"""What the package shows is what it means to show, and importing it stays light."""
 
 import ast
 import importlib

@@ -1,7 +1,4 @@
-"""What makes a release: the version, its files, the workflows and the man pages.
-
-``release/build`` itself runs in CI's stage ``built`` (``.ci/run``).
-"""
+"""What makes a release: the version, its files, the workflows and the man pages."""
 
 import re
 import subprocess

@@ -1,8 +1,4 @@
-"""The documentation site: it builds without a warning, its links lead somewhere, and it is alone.
-
-Building it takes ten seconds and the packages of the extra ``docs``; what it is made of is tested
-without them.
-"""
+"""The site of the pages: it builds without a warning, its links lead somewhere, and it is alone."""
 
 from collections.abc import Iterator
 from pathlib import Path

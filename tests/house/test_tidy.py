@@ -1,8 +1,4 @@
-"""House rules that a machine can read, so that nobody has to.
-
-Short functions, narrow lines, small files, words on every module, and each outside thing in the few
-places that may know it: the clock, the system, the terminal, other people's packages.
-"""
+"""House rules that a machine can read, so that nobody has to."""
 
 import ast
 import re

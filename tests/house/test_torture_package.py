@@ -1,7 +1,4 @@
-"""``evidence/torture`` is a package of its own: frazil does not contain it, and it uses little.
-
-It uses the public names of frazil and the few modules that stand here.
-"""
+"""``evidence/torture`` is a package of its own: frazil does not contain it, and it uses little."""
 
 import ast
 from pathlib import Path

@@ -1,8 +1,4 @@
-"""Random tables through every pair of formats: every value arrives, or an error names its column.
-
-What was written is compared with what pyarrow reads from the original, or with the values of which
-a text was made. Lines of ``docs/how-to/files.md`` that name a difference are the exceptions below.
-"""
+"""Random tables in every pair of formats: every value arrives, or an error names the column."""
 
 import csv
 import datetime as dt

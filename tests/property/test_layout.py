@@ -1,8 +1,4 @@
-"""Any layout at all, against a slow reference that shares no code and knows only strings.
-
-The reference writes every value as a string of 0 and 1, turns it round where the field is
-reversed, cuts it, and lays the cuts side by side.
-"""
+"""Any layout at all, against a slow reference that shares no code and knows only strings."""
 
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,12 +1,4 @@
-"""The OpenAPI document compared with the running service.
-
-schemathesis generates valid and invalid requests from the document that the service returns, and
-follows its links. No reply may be a 5xx, have another type or schema than documented, or accept an
-invalid request.
-
-It runs as a separate program, so neither its pytest plugin nor its Hypothesis settings are needed.
-Its random numbers are the same in every run.
-"""
+"""The OpenAPI document compared with the running service."""
 
 import json
 import subprocess
@@ -102,6 +94,7 @@ def test_every_answer_is_one_of_those_promised(tmp_path, namespace):
     assert "13 passed" in found
 
 
+@pytest.mark.long
 def test_nothing_that_needs_a_token_is_answered_without(tmp_path):
     with Service(tmp_path, CONFIG + TOKENS) as service:
         at = f"{service.url}/openapi.json"
@@ -110,6 +103,7 @@ def test_nothing_that_needs_a_token_is_answered_without(tmp_path):
     assert code == 0, found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("lie", "words"),
     [

@@ -71,16 +71,6 @@ def test_the_same_is_counted_and_passed_over_together():
     assert parser.command() is None
 
 
-def test_a_typed_line_is_not_the_same_as_an_array_before_it():
-    array = b"*1\r\n$4\r\nPING\r\n"
-    parser = Parser()
-    parser.feed(array + b"INCR a\r\n" + array * 3)
-    assert parser.command() == [b"PING"]
-    assert parser.command() == [b"INCR", b"a"]
-    assert parser.same(10) == 0
-    assert [parser.command() for _ in range(3)] == [[b"PING"]] * 3
-
-
 @given(st.lists(PIECES, max_size=40))
 def test_any_bytes_are_parsed_or_refused(pieces):
     """Commands within the limits, or a ProtocolError; and what is kept is at most one command."""
@@ -95,22 +85,6 @@ def test_any_bytes_are_parsed_or_refused(pieces):
             assert 1 <= len(command) <= ARGUMENTS_MOST
             assert all(len(part) <= max(BULK_MOST, LINE_MOST) for part in command)
         assert len(parser) <= KEPT_MOST
-
-
-@given(st.binary(max_size=300), st.integers(1, 300))
-def test_cutting_changes_nothing(data, size):
-    def read(pieces):
-        parser, found = Parser(), []
-        for piece in pieces:
-            parser.feed(piece)
-            try:
-                while (command := parser.command()) is not None:
-                    found.append(command)
-            except ProtocolError:
-                return found, "refused"
-        return found, len(parser)
-
-    assert read([data]) == read([data[i : i + size] for i in range(0, len(data), size)])
 
 
 def test_limits_are_where_they_say():

@@ -1,8 +1,4 @@
-"""The walk on layouts of any widths, compiled and interpreted: at each cell what the layout packs.
-
-Compiled, numbers have the width of a machine's word, and what leaves it is lost in silence. So the
-fields here like to be as wide as a word, or a bit more, or less.
-"""
+"""The walk on layouts of any widths, on both engines: at each cell what the layout packs."""
 
 from array import array
 

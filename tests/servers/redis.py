@@ -205,11 +205,6 @@ class Server:
         assert self._clock is not None, "it was not started with faked=True"
         self._clock.step(seconds)
 
-    def spent_us(self) -> int:
-        """How much processor time it has used, in µs."""
-        facts = self.info("cpu")
-        return round((facts["used_cpu_sys"] + facts["used_cpu_user"]) * 1e6)
-
     def _started(self) -> bool:
         options = {
             "port": str(self.port),

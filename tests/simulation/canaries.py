@@ -1,7 +1,4 @@
-"""The code under test with one rule broken: each must be caught by the simulator.
-
-Each breaks one line of the real code, which its docstring describes.
-"""
+"""The code under test with one rule broken: each must be caught by the simulator."""
 
 from dataclasses import replace
 

@@ -1,7 +1,4 @@
-"""The rules after a loss, each broken: the simulator finds them in failovers to a late successor.
-
-Some need a trace that chance rarely draws: theirs is kept as a schedule.
-"""
+"""Rules after a loss, each broken: the simulator finds it in failovers to a late successor."""
 
 from dataclasses import replace
 

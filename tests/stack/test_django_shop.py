@@ -1,8 +1,4 @@
-"""The shop of examples/django_shop: migrated, served by gunicorn, and used as people use it.
-
-One ID is followed through the JSON, the URL, the admin, the log, the table and a client in
-JavaScript. The workers are forked after the app is loaded, and insert 10,000 rows at a time.
-"""
+"""The shop of examples/django_shop: migrated, served by gunicorn, and used as people use it."""
 
 import json
 import os

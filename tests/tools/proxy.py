@@ -18,7 +18,6 @@ import socket
 import struct
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -38,7 +37,6 @@ class Faults:
     losing_after: bytes | None = None
     losing_cuts: bool = True
     repeating: bool = False
-    repeat_late_s: float = 0.0
 
 
 @dataclass(eq=False)
@@ -51,8 +49,6 @@ class Wire:
     lost: bool = False
     asked: bool = False
     ended: list[str] = field(default_factory=list)
-    late: deque[bytes] = field(default_factory=deque)
-    sending: threading.Lock = field(default_factory=threading.Lock)
 
     def cut(self) -> None:
         """Break both sides at once, like a router that forgets a connection."""
@@ -111,14 +107,6 @@ class Proxy:
         for wire in wires:
             wire.cut()
 
-    def half_close(self, side: str) -> None:
-        """Close the direction to ``"client"`` or ``"server"``; the other one stays open."""
-        with self._lock:
-            wires = list(self._wires)
-        for wire in wires:
-            with suppress(OSError):
-                getattr(wire, side).shutdown(socket.SHUT_WR)
-
     @contextmanager
     def refusing(self) -> Iterator[None]:
         """Break the open connections, and every new one at once."""
@@ -137,12 +125,12 @@ class Proxy:
             yield
 
     @contextmanager
-    def repeating_requests(self, *, late_s: float = 0.0) -> Iterator[None]:
-        """Let every request reach the server twice, the second time ``late_s`` later.
+    def repeating_requests(self) -> Iterator[None]:
+        """Let every request reach the server twice.
 
         Open connections are cut first, so the second connection receives everything from the start.
         """
-        with self._changed(repeating=True, repeat_late_s=late_s):
+        with self._changed(repeating=True):
             self.cut()
             yield
         self.cut()
@@ -203,24 +191,10 @@ class Proxy:
                 wire.asked = True
                 wire.server.sendall(chunk)
                 if wire.double is not None:
-                    self._repeat(wire, wire.double, chunk, faults.repeat_late_s)
+                    with suppress(OSError):
+                        wire.double.sendall(chunk)
             wire.server.shutdown(socket.SHUT_WR)
         self._end(wire, "requests")
-
-    def _repeat(self, wire: Wire, double: socket.socket, chunk: bytes, late_s: float) -> None:
-        """Send it once more, now or later, but never before an earlier chunk."""
-        wire.late.append(chunk)
-
-        def send() -> None:
-            with wire.sending, suppress(OSError):
-                double.sendall(wire.late.popleft())
-
-        if late_s:
-            timer = threading.Timer(late_s, send)
-            timer.daemon = True
-            timer.start()
-        else:
-            send()
 
     def _carry_replies(self, wire: Wire) -> None:
         with suppress(OSError):

@@ -1,7 +1,4 @@
-"""A wire on which replies trickle: a byte, a pause, a byte.
-
-Each byte comes within every time limit of a read, and the whole reply never comes within any.
-"""
+"""A wire on which replies trickle: a byte, a pause, a byte."""
 
 import socket
 import time

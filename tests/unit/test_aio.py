@@ -5,9 +5,7 @@ import os
 import pickle
 import signal
 import time
-from contextlib import suppress
 
-import numpy as np
 import pytest
 
 import frazil
@@ -17,11 +15,8 @@ from frazil.errors import (
     Closed,
     ConfigError,
     FrazilError,
-    PoolExhausted,
-    RegistryUnavailable,
     TryLater,
 )
-from frazil.generator.awaiting import wait_through
 from frazil.generator.verb_requests import ask_of
 from frazil.remote.http import calls
 from frazil.remote.icicle import server
@@ -29,7 +24,7 @@ from tests.needs import needs
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
 from tests.tools.strikes import Struck, every, raise_struck, strike
-from tests.tools.waiting import refusal, until
+from tests.tools.waiting import until
 from tests.unit.service.conftest import Service
 
 needs("httpx", "the client of a service")
@@ -180,28 +175,6 @@ def test_a_claim_that_comes_with_the_end_of_the_timeout_is_used(url):
     asyncio.run(main())
 
 
-WIDE = "sign:1=0 time:63 node:8 sequence:56 @1ms since 2025-01-01T00:00:00Z"
-
-
-def test_wide_ids_fill_an_array(url):
-    async def main(scheme, out, at=0):
-        async with aio.open(url, scheme) as ids:
-            with suppress(ConfigError):
-                ids._walk.registry.initialise(ask_of(LastSeen()), 0)
-            filling = ids._walk.filling(out, at, len(out) // 2)
-            await asyncio.wait_for(wait_through(ids._walk, filling), 60)
-
-    out = np.zeros(2000, dtype=np.uint64)
-    asyncio.run(main(WIDE, out))
-    found = [int(high) << 64 | int(low) for high, low in out.reshape(-1, 2)]
-    assert all(found)
-    assert found == sorted(set(found))
-    out[:] = 0
-    asyncio.run(main(WIDE, out, at=990))  # of the IDs, not of the words
-    assert not out[:1980].any()
-    assert all(map(any, out[1980:].reshape(-1, 2)))
-
-
 def both(module, name, monkeypatch, ids_of, n):
     """What parent and child have, of a call in which a handler forks when IDs have come."""
     real, forked = getattr(module, name), []
@@ -312,19 +285,6 @@ def test_ready_brings_the_first_claim_and_a_call_then_waits_for_nothing(kind):
             return await ids()
 
     assert isinstance(asyncio.run(body()), int)
-
-
-def test_ready_has_a_timeout_of_its_own(url, lost):
-    url += "?horizon=10min"
-    with frazil.open(url, timeout="1h") as ids:
-        assert "frazil.init" in str(refusal(lambda: ids.ready(timeout="20ms")))
-
-    async def body():
-        async with aio.open(url, timeout="1h") as ids:
-            with pytest.raises((PoolExhausted, RegistryUnavailable)):
-                await ids.ready(timeout="20ms")
-
-    asyncio.run(body())
 
 
 @pytest.mark.parametrize("url", ["icicle://127.0.0.1:1", "http://127.0.0.1:1/a"])

@@ -1,8 +1,4 @@
-"""A signal handler that opens a generator while Python imports what that needs.
-
-Nothing can be imported a second time meanwhile, so the handler gets an error that says so, and the
-same call succeeds when the handler has returned.
-"""
+"""A signal handler that opens a generator while Python imports what that needs."""
 
 import subprocess
 import sys

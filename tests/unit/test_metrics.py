@@ -83,17 +83,6 @@ def test_generators_of_one_series_are_added_and_a_count_never_falls(name):
     assert counts == [6, 6, 6, 14, 14, 14]
 
 
-def test_a_generator_that_lives_between_two_collections_is_counted(name):
-    registry = CollectorRegistry()
-    frazil.metrics.prometheus(registry)
-    for _ in range(130):
-        with frazil.open("memory:metrics", namespace=name) as ids:
-            ids()
-        del ids
-    assert read(registry, name)["frazil_issued_total"] == 130
-    assert read(registry, name)["frazil_failures_total"] == 0
-
-
 def test_generators_that_threads_free_are_all_counted(name):
     registry = CollectorRegistry()
     frazil.metrics.prometheus(registry)

@@ -86,7 +86,9 @@ def test_it(frazil_ids, n, record_property):
 """
 
 
-@pytest.mark.parametrize("workers", [["-p", "no:xdist"], ["-n", "2"]])
+@pytest.mark.parametrize(
+    "workers", [["-p", "no:xdist"], pytest.param(["-n", "2"], marks=pytest.mark.long)]
+)
 def test_in_a_project_of_a_user(tmp_path, workers):
     """Found without a setting, and the same alone and on two workers."""
     (tmp_path / "test_it.py").write_text(SUITE)

@@ -97,19 +97,6 @@ def test_one_insert(session):
     assert session.execute(select(func.typeof(Order.id))).scalar_one() == "integer"
 
 
-@pytest.mark.parametrize("rows", [1, 5000])
-def test_many_inserts(session, rows):
-    """The unit of work, and a bulk insert in batches: a default for each row."""
-    session.add_all([Order(name="object") for _ in range(rows)])
-    session.flush()
-    session.execute(insert(Order), [{"name": "row"} for _ in range(rows)])
-    session.bulk_insert_mappings(Order.__mapper__, [{"name": "old"} for _ in range(rows)])
-    many = insert(Order).returning(Order.id, sort_by_parameter_order=True)
-    ids = session.scalars(many, [{"name": "back"} for _ in range(rows)]).all()
-    assert ids == sorted(ids)
-    assert session.scalar(select(func.count(Order.id.distinct()))) == 4 * rows
-
-
 def test_an_id_is_compared_in_each_form(session):
     session.execute(insert(Order), [{"name": str(n)} for n in range(10)])
     n = session.scalars(select(Order.id).where(Order.name == "7")).one()
@@ -172,20 +159,6 @@ def test_insert_from_select_is_refused(session):
     assert session.scalar(select(func.count()).select_from(Order)) == 4
 
 
-def test_a_foreign_key_may_have_one_value_for_all():
-    table = Table(
-        "t",
-        MetaData(),
-        Column("id", Id("icicle"), primary_key=True),
-        Column("tenant", Id("icicle"), ForeignKey(Order.id), default=lambda: 7),
-    )
-    with create_engine("sqlite://").begin() as link:
-        table.create(link)
-        link.execute(insert(table).from_select(["id"], select(func.length("abc"))))
-        assert link.execute(select(table)).one() == (3, 7)
-    link.engine.dispose()
-
-
 def test_a_default_with_a_context_and_a_constant():
     table = Table(
         "t",
@@ -224,30 +197,6 @@ def test_within(session):
     end = ORDER.layout.exhausted_us
     assert session.scalar(counted.where(within(Order.id, 1_500_000_000_000_000, end))) == 3
     assert session.scalar(counted.where(within(Order.__table__.c.id, now - hour, end))) == 3
-
-
-def test_within_is_half_open(session):
-    moment = datetime(2026, 1, 1, tzinfo=UTC)
-    first = ORDER.window(moment, moment + timedelta(milliseconds=1))
-    for n in (first.start - 1, first.start, first.stop - 1, first.stop):
-        session.execute(insert(Order).values(id=n, name="x"))
-    found = select(Order.id).where(within(Order.id, moment, moment + timedelta(milliseconds=1)))
-    assert session.scalars(found).all() == [first.start, first.stop - 1]
-
-
-def test_within_of_a_scheme_with_constants_below_its_time():
-    """The ends of the range are no IDs themselves."""
-    scheme = frazil.scheme("one:1=0 time:41 mode:4=9 node:8 sequence:10 @1ms since 2025-01-01")
-    table = Table("t", MetaData(), Column("id", Id(scheme), primary_key=True))
-    n = scheme.pack(time=5, node=1, sequence=1)
-    with create_engine("sqlite://").begin() as link:
-        table.create(link)
-        link.execute(insert(table).values(id=n))
-        start = scheme.layout.us_at(5)
-        found = select(table.c.id).where(within(table.c.id, start, start + 1000))
-        assert link.scalars(found).all() == [n]
-        assert link.scalars(select(table.c.id).where(table.c.id % 8 == n % 8)).all() == [n]
-    link.engine.dispose()
 
 
 def test_within_is_refused_where_it_would_be_wrong():

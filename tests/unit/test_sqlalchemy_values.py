@@ -3,7 +3,7 @@
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Column, MetaData, String, Table, create_engine, func, insert
+from sqlalchemy import String, create_engine, func, insert
 from sqlalchemy.exc import StatementError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
@@ -71,20 +71,6 @@ def test_objects_with_what_the_database_makes(case, engine):
         assert [each.id for each in some] == ids
         assert session.get(order, value_of(kind, ids[0])) is some[0]
         assert session.get(order, ids[1]) is some[1]
-
-
-def test_a_default_that_makes_a_text(engine):
-    ids = frazil.open("memory:", scheme=ORDER)
-    table = Table("t", MetaData(), Column("id", Id(ORDER), primary_key=True, default=ids.text),
-                  Column("name", String))  # fmt: skip
-    with engine.begin() as link:
-        table.create(link)
-        back = insert(table).returning(table.c.id, sort_by_parameter_order=True)
-        made = link.scalars(back, [{"name": str(n)} for n in range(20)]).all()
-        assert made == sorted(set(made))
-        one = link.execute(insert(table).values(name="x"))
-        assert isinstance(one.inserted_primary_key[0], int)
-    ids.close()
 
 
 def test_a_text_that_is_no_id(case, engine):

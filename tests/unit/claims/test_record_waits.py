@@ -1,8 +1,4 @@
-"""The wait after a loss: the traces of failovers that fewer rules would not survive.
-
-A primary is lost with some of its writes, and its successor's clock is behind. A horizon is 100
-ticks of a millisecond.
-"""
+"""The wait after a loss: the traces of failovers that fewer rules would not survive."""
 
 from copy import deepcopy
 from dataclasses import dataclass, field, replace

@@ -5,7 +5,6 @@ import json
 import pickle
 import re
 from io import StringIO
-from itertools import pairwise
 
 import pytest
 
@@ -37,24 +36,6 @@ def test_create_makes_the_id_before_the_insert(site):
     assert site.Order.objects.get().id == order.id
     (update,) = queries(order.save)
     assert update.startswith("UPDATE")
-
-
-def test_many_at_once(site):
-    orders = site.Order.objects.bulk_create(site.Order() for _ in range(2_000))
-    ids = [order.id for order in orders]
-    assert all(one < other for one, other in pairwise(ids))
-    assert set(site.Order.objects.values_list("id", flat=True)) == set(ids)
-
-
-def test_get_or_create_and_update_or_create(site):
-    one, made = site.Order.objects.get_or_create(note="a")
-    assert made
-    assert site.Order.objects.get_or_create(note="a") == (one, False)
-    other, made = site.Order.objects.update_or_create(note="b", defaults={"note": "c"})
-    assert made
-    assert other.id != one.id
-    same, made = site.Order.objects.update_or_create(id=str(one.id), defaults={"note": "d"})
-    assert (same.id, same.note, made) == (one.id, "d", False)
 
 
 def test_a_child_table_has_the_key_of_its_parent(site):
@@ -125,14 +106,6 @@ def test_a_foreign_key_takes_a_text_and_shows_one(site):
     assert list(again.items.all()) == [item]
 
 
-def test_many_to_many(site):
-    order, tag = site.Order.objects.create(), site.Tag.objects.create(name="x")
-    order.tags.add(tag)
-    order.tags.add(str(tag.id))
-    assert list(order.tags.all()) == [tag]
-    assert order.tags.through.objects.get().id > 1 << 53
-
-
 def test_a_name_a_label_and_the_default(site):
     assert str(site.Order.objects.create().id).startswith("order_")
     assert str(site.Customer.objects.create().id).startswith("customer_")
@@ -183,41 +156,6 @@ def test_fixtures(site, tmp_path, kind):
     assert site.Item.objects.get() == item
     assert (site.Item.objects.get().order, item.order.note) == (order, "kept")
     assert str(site.Item.objects.get().payment) == "pay_00000000000000a1"
-
-
-def test_a_fixture_with_numbers_is_read(site, tmp_path):
-    """As they were written before, and as another program writes them."""
-    from django.core.management import call_command
-
-    n = ORDER.pack(time=1 << 40, node=1, sequence=1)
-    tag = frazil.scheme().pack(time=1 << 40, node=2, sequence=1)
-    rows = [
-        {"model": "site.tag", "pk": tag, "fields": {"name": "x"}},
-        {"model": "site.order", "pk": n, "fields": {"note": "old", "tags": [tag]}},
-        {"model": "site.item", "pk": tag, "fields": {"order": n, "payment": 0xA1}},
-    ]
-    file = tmp_path / "rows.json"
-    file.write_text(json.dumps(rows))
-    call_command("loaddata", str(file), verbosity=0)
-    assert site.Item.objects.get(order__tags=tag).order_id == n
-
-
-def test_a_serializer_of_the_settings_stays(site):
-    from django.core import serializers
-    from django.test import override_settings
-
-    from frazil.django.serializers import register
-
-    kept = dict(serializers._serializers)  # type: ignore[attr-defined]
-    with override_settings(SERIALIZATION_MODULES={"json": "django.core.serializers.json"}):
-        serializers._load_serializers()  # type: ignore[attr-defined]
-        register()
-        found = {name: serializers.get_serializer(name).__module__ for name in ("json", "jsonl")}
-    serializers._serializers = kept  # type: ignore[attr-defined]
-    assert found == {
-        "json": "django.core.serializers.json",
-        "jsonl": "frazil.django.serializers.jsonl",
-    }
 
 
 def test_the_table_of_migrations_is_numbered_by_the_database(site):

@@ -40,27 +40,6 @@ def test_a_hidden_input_and_an_initial_number_show_the_text(site):
     assert empty.cleaned_data == {"payment": None}
 
 
-def test_a_formset_changes_the_rows_of_a_parent(site):
-    from django.forms import inlineformset_factory
-
-    order = site.Order.objects.create()
-    item = site.Item.objects.create(order=order)
-    formset = inlineformset_factory(site.Order, site.Item, fields=["payment"], extra=0)
-    assert f'value="{order.id}"' in str(formset(instance=order))
-    sent = {
-        "items-TOTAL_FORMS": "1",
-        "items-INITIAL_FORMS": "1",
-        "items-0-id": str(item.id),
-        "items-0-order": str(order.id),
-        "items-0-payment": "pay_00000000000000b2",
-    }
-    filled = formset(sent, instance=order)
-    assert filled.is_valid(), filled.errors
-    filled.save()
-    item.refresh_from_db()
-    assert item.payment == 0xB2
-
-
 @pytest.mark.parametrize("encoding", ["base32", "base58", "base62", "hex", "decimal"])
 def test_the_admin_finds_a_row_whatever_its_text_begins_with(site, encoding):
     """The admin unquotes ``_2F`` and the like, also in ``order_2F...``, which it did not quote."""

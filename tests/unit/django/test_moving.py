@@ -1,7 +1,5 @@
 """A project that had keys of the database: they are still found, and new ones are IDs."""
 
-import json
-
 import pytest
 
 from frazil.errors import CodecError, ConfigError
@@ -54,49 +52,6 @@ def test_an_old_row_keeps_its_text(moving):
 def test_nothing_else_is_read(moving, wrong):
     with pytest.raises(CodecError):
         moving.Order.objects.get(pk=wrong)
-
-
-def test_json_forms_and_urls(moving):
-    from django import forms
-    from django.core import serializers as fixtures
-    from rest_framework import serializers
-
-    from frazil.django.rest import IdField
-    from frazil.django.urls import _Converter
-
-    class Asked(serializers.Serializer):
-        order = IdField("order")
-
-    for given in (17, "17"):
-        asked = Asked(data={"order": given})
-        assert asked.is_valid(), asked.errors
-        assert Asked({"order": asked.validated_data["order"]}).data == {"order": "17"}
-    assert not Asked(data={"order": 1001}).is_valid()
-
-    class Form(forms.ModelForm):
-        class Meta:
-            model = moving.Item
-            fields = ["order"]  # noqa: RUF012 - as Django's
-
-    assert Form({"order": "17"}).is_valid()
-    converter = type("C", (_Converter,), {"name": "order"})()
-    assert (converter.to_python("17"), converter.to_url(17)) == (OLD, "17")
-    told = json.loads(fixtures.serialize("json", moving.Order.objects.all()))
-    assert told[0]["pk"] == "17"
-
-
-def test_generic_relations_of_old_rows(moving):
-    """A text column holds what it held, and what str() of the key is now."""
-    from django.contrib.contenttypes.models import ContentType
-
-    old = moving.Order.objects.get(note="old")
-    kind = ContentType.objects.get_for_model(moving.Order)
-    assert kind.get_object_for_this_type(pk="17") == old
-    note = moving.Note.objects.create(about=kind, object_id="17")
-    assert note.thing == old
-    assert list(old.notes.all()) == [note]
-    new = moving.Order.objects.create()
-    assert new.notes.create().thing == new
 
 
 @pytest.mark.parametrize(

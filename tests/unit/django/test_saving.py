@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import yaml
 
 
 def queries(run):
@@ -34,14 +33,6 @@ def test_save_with_a_new_key_inserts_it(site):
     n = site.Order._meta.pk.new_id()
     site.Order(id=n).save()
     assert site.Order.objects.get().id == n
-
-
-def test_a_child_of_a_row_that_exists(site):
-    order = site.Order.objects.create(note="a")
-    gift = site.Gift(order_ptr=order, ribbon="red", note="b")
-    gift.save()
-    assert (gift.pk, site.Order.objects.get().note) == (order.pk, "b")
-    assert site.Gift.objects.create(ribbon="blue").pk != order.pk
 
 
 def test_a_forced_update_without_a_key(site):
@@ -89,13 +80,6 @@ def test_many_that_fail_have_no_key(site):
     assert some[0].pk is None
 
 
-def test_many_at_once_keep_a_key_that_was_given(site):
-    n = site.Code._meta.pk.new_id()
-    some = site.Code.objects.bulk_create([site.Code(text="a"), site.Code(id=n, text="b")])
-    assert sorted(site.Code.objects.values_list("pk", flat=True)) == sorted(c.pk for c in some)
-    assert some[1].pk == n
-
-
 def test_a_fixture_without_keys_is_loaded(site):
     from django.core import serializers
 
@@ -103,19 +87,6 @@ def test_a_fixture_without_keys_is_loaded(site):
     for each in serializers.deserialize("json", text):
         each.save()
     assert site.Tag.objects.get().pk
-
-
-@pytest.mark.parametrize("dumper", ["SafeDumper", "CSafeDumper"])
-def test_yaml_writes_the_text(site, dumper):
-    order = site.Order.objects.create()
-    assert yaml.dump({"id": order.id}, Dumper=getattr(yaml, dumper)) == f"id: {order.id}\n"
-
-
-def test_django_s_own_yaml_serializer(site):
-    from django.core.serializers import pyyaml
-
-    order = site.Order.objects.create()
-    assert f"pk: {order.id}\n" in pyyaml.Serializer().serialize([order])
 
 
 def test_ready_twice(site, recwarn):

@@ -8,7 +8,6 @@ import sys
 import threading
 import tracemalloc
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import pytest
 
@@ -104,21 +103,6 @@ class TestCallersWhoGiveUp:
                 return waiting, len(ids._walk.keeper.policy.calls)
 
         assert asyncio.run(main()) == (500, 0)
-
-    def test_the_memory_of_the_process(self, away):
-        """The same in pages: loosely, since a page is not given back at once."""
-        pages = Path("/proc/self/statm")
-        if not pages.exists():
-            pytest.skip("no /proc here")
-        with frazil.open(away, timeout="1us") as ids:
-            before = 0
-            for number in range(30_000):
-                with suppress(RegistryUnavailable):
-                    ids()
-                if number == 5_000:
-                    before = int(pages.read_text().split()[1])
-            grown = int(pages.read_text().split()[1]) - before
-        assert grown * os.sysconf("SC_PAGE_SIZE") < 8_000_000  # was 720 bytes and more for each
 
 
 def opened(url, number, **options):

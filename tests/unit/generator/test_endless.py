@@ -1,7 +1,5 @@
 """Code that takes a generator for a collection gets an error at once."""
 
-import sqlite3
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -58,23 +56,3 @@ def test_signed_arrays():
             pytest.raises(ConfigError),
         ):
             wide.array(3, "int64")
-
-
-def test_uint64_beside_int64_is_the_trap_of_pandas():
-    """Why int64 is asked for: IDs become floats without a word."""
-    with frazil.open("memory:endless") as ids:
-        old = pd.DataFrame({"id": ids.array(3, "int64")})
-        mixed = pd.concat([old, pd.DataFrame({"id": ids.array(3)})])
-        whole = pd.concat([old, pd.DataFrame({"id": ids.array(3, "int64")})])
-    assert mixed["id"].dtype.kind == "f"
-    assert whole["id"].dtype == np.int64
-
-
-def test_sqlite_stores_a_number_of_numpy_as_bytes():
-    """Named in docs/how-to/tables.md; ``int(n)`` and ``tolist()`` are right."""
-    with frazil.open("memory:endless") as ids, sqlite3.connect(":memory:") as db:
-        array = ids.array(2)
-        (kind,) = db.execute("select typeof(?)", (array[0],)).fetchone()
-        (right,) = db.execute("select typeof(?)", (array.tolist()[0],)).fetchone()
-    db.close()
-    assert (kind, right) == ("blob", "integer")

@@ -35,16 +35,6 @@ def opened(url, scheme=WIDE, **options):
     return frazil.open(url, scheme, **{"lead": "1s"} | options)
 
 
-def test_the_first_lines_of_the_readme(url):
-    with opened(url) as ids:
-        first = ids()
-        assert isinstance(first, int)
-        numbers = [first, next(ids), *ids.take(3), int(ids.text())]
-        assert numbers == sorted(set(numbers))
-        moment = ids.scheme.unpack(first).moment
-        assert abs(moment.timestamp() - time.time()) < 60
-
-
 def test_iteration(url):
     with opened(url) as ids:
         got = [n for n, _ in zip(ids.stream(), range(5), strict=False)]

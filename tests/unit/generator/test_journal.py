@@ -1,6 +1,5 @@
 """The records of a claim's life, on a real server: each thing once, and never a password."""
 
-import asyncio
 import logging
 import re
 
@@ -88,15 +87,6 @@ def test_a_claims_life(records, own):
     assert (back.frazil_start, back.frazil_node) == (granted.frazil_start, node)
     assert closed.frazil_issued == 2
     assert "hunter2" not in repr([vars(record) for record in records])
-
-
-def test_an_awaited_generator_tells_the_same(records, own):
-    async def main():
-        async with frazil.aio.open(url_of(own), namespace="life") as ids:
-            await ids()
-
-    asyncio.run(main())
-    assert records.events() == ["claim granted", "claim given back", "generator closed"]
 
 
 def test_mint_tells_its_claim(records, own):

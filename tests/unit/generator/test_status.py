@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import threading
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -184,30 +183,6 @@ def test_a_signal_handler_reads_it_at_any_moment(url):
     assert [each.issued for each in found] == sorted(each.issued for each in found)
 
 
-def test_threads_read_it_while_others_make_ids(url):
-    with frazil.open(url) as ids:
-        ids()
-        stop = threading.Event()
-        makers = [threading.Thread(target=lambda: [ids() for _ in range(20_000)]) for _ in range(2)]
-        counts = []
-
-        def read():
-            while not stop.is_set():
-                counts.append(ids.status().issued)
-
-        reader = threading.Thread(target=read)
-        reader.start()
-        for maker in makers:
-            maker.start()
-        for maker in makers:
-            maker.join()
-        stop.set()
-        reader.join()
-        late = 0 if frazil.COMPILED else 40  # drawn from a tick that another thread had ended
-        assert 40_001 - late <= ids.status().issued <= 40_001
-        assert counts == sorted(counts)
-
-
 def test_a_pool_of_servers_that_make_ids(own):
     url = f"icicle://:hunter2@127.0.0.1:{own.port}"
     client = own.client(password="hunter2")
@@ -235,22 +210,6 @@ def test_a_pool_of_servers_that_make_ids(own):
     with pytest.raises(Closed):
         away()
     assert (away.status().failures, away.status().closed) == (1, True)
-
-
-def test_a_service_that_is_away():
-    async def awaited():
-        async with frazil.aio.open("http://127.0.0.1:1/x", timeout="100ms") as ids:
-            with pytest.raises(RegistryUnavailable):
-                await ids()
-            return ids.status()
-
-    with frazil.open("http://127.0.0.1:1/x", timeout="100ms") as ids:
-        assert ids.status().why_unready() == ""
-        with pytest.raises(RegistryUnavailable):
-            ids()
-        for status in (ids.status(), asyncio.run(awaited())):
-            assert (status.failures, status.issued) == (1, 0)
-            assert "does not answer" in status.why_unready()
 
 
 @pytest.mark.parametrize(

@@ -5,41 +5,6 @@ import pytest
 from frazil.errors import LayoutError
 from frazil.layout.field import Piece, fields_of, fit, shown
 
-SPLIT = (
-    Piece("node", "node", 4, 3),
-    Piece("mode", "fixed", 0, value=1),
-    Piece("node", "node", 2, 0),
-)
-
-
-def test_positions_of_a_field_in_pieces() -> None:
-    node, mode = fields_of(SPLIT)
-    assert (node.name, node.bits, node.limit) == ("node", 5, 31)
-    assert node.positions == (0, 1, 2, 4, 5)
-    assert mode.positions == (3,)
-    assert (node.fixed, mode.fixed) == (None, 1)
-
-
-def test_a_value_is_reversed_before_it_is_cut() -> None:
-    pieces = (
-        Piece("time", "time", 3, 2, True),
-        Piece("sequence", "sequence", 1),
-        Piece("time", "time", 1, 0, True),
-    )
-    time, _ = fields_of(pieces)
-    # 0b1101 turned round is 0b1011: 10 on the left of the two sequence bits, 11 on the right.
-    assert time.pack(0b1101) == 0b10_00_11
-    assert time.unpack(0b10_01_11) == 0b1101
-    assert time.positions == (5, 4, 1, 0)
-
-
-def test_place_and_positions_say_the_same() -> None:
-    for field in fields_of(SPLIT):
-        for value in range(field.limit + 1):
-            by_bits = sum((value >> i & 1) << p for i, p in enumerate(field.positions))
-            assert field.pack(value) == by_bits
-            assert field.unpack(by_bits) == value
-
 
 @pytest.mark.parametrize("value", [-1, 8, 2**200, True, 1.0, "1", None])
 def test_fit_refuses_a_value_that_does_not_fit(value: object) -> None:

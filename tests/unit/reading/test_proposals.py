@@ -36,25 +36,11 @@ def test_the_spare_bits_go_to_the_nodes_first():
     ]
 
 
-def test_slow_nodes_get_a_longer_tick():
-    (plan,) = [plan for plan in of(1 << 18, 1, 2090) if plan.layout.bits == 53]
-    assert plan.layout.tick_us == 100_000
-
-
 def test_a_uuid_is_the_last_proposal_and_the_only_one_if_64_bits_are_not_enough():
     assert names(1_000_000, 1_000_000, 2200) == ["uuid7"]
     assert names(1, 1, 9999)[-1] == "uuid7"
     narrow, uuid = of(5000, 100_000, 2100)
     assert (narrow.layout.bits, uuid.name) == (64, "uuid7")
-
-
-def test_a_rate_beyond_that_of_a_uuid_gets_a_layout_of_its_own():
-    """A node of uuid7 makes 67 thousand million IDs per second."""
-    (narrow,) = of(1, 1e11, 2027)
-    assert narrow.layout.bits == 64
-    (wide,) = of(64, 1e11, 2100)
-    assert 64 < wide.layout.bits <= 128
-    assert wide.name != "uuid7"
 
 
 @given(

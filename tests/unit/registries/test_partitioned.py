@@ -41,27 +41,6 @@ def grant(registry):
     return registry.grant(ask_of(LastSeen()), 10)
 
 
-@pytest.mark.parametrize("wrong", [0, 1])
-def test_every_member_is_served_by_the_other(pair, url, wrong):
-    step(pair[wrong])
-    right = connect(url, "x", ICICLE).parts[1 - wrong].terms.slots
-    for _ in range(8):
-        for verb in ("grant", "mint"):
-            claim = getattr(connect(url, "x", ICICLE), verb)(ask_of(LastSeen()), 10)
-            assert isinstance(claim, Claim)
-            assert claim.slot in right
-
-
-def test_a_claim_on_it_cannot_be_renewed_or_released(pair, url):
-    registry = connect(url, "x", ICICLE)
-    claims = [grant(registry.parts[number]) for number in (0, 1)]
-    step(pair[0])
-    here, there = claims
-    assert isinstance(registry.renew(ask_of(LastSeen(), here), here.until + 10), Lost)
-    assert isinstance(registry.release(ask_of(LastSeen(), here), here.start), Lost)
-    assert isinstance(registry.renew(ask_of(LastSeen(), there), there.until + 10), Claim)
-
-
 def test_a_generator_continues_with_the_other(pair, url):
     with frazil.open(url, namespace="x") as ids:
         first = ids._walk.node

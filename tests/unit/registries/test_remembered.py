@@ -13,7 +13,6 @@ from frazil.claims.claim import LastSeen, VerbRequest, Wait
 from frazil.registries import remembered as module
 from frazil.registries.base import terms_of
 from frazil.registries.remembered import remembered
-from tests.servers.redis import Server
 from tests.tools.waiting import until
 
 HORIZON_S = 4
@@ -33,25 +32,6 @@ def lives(code, url):
 
     until(an_id, "an ID", patience_s=120)
     return time.monotonic() - began
-
-
-@pytest.mark.parametrize("code", [MINT, OPEN], ids=["mint", "open"])
-def test_redis(code):
-    with Server() as server:
-        url = f"{server.url}?horizon={HORIZON_S}s"
-        frazil.mint(1, url, timeout=30)
-        server.client().flushall()
-        assert lives(code, url) > HORIZON_S
-
-
-def test_two_servers():
-    """Each of them has its own wait."""
-    with Server() as one, Server() as two:
-        url = f"redis://127.0.0.1:{one.port},127.0.0.1:{two.port}?horizon={HORIZON_S}s"
-        frazil.mint(1, url, timeout=30)
-        for server in (one, two):
-            server.client().flushall()
-        assert lives(MINT, url) > HORIZON_S
 
 
 @pytest.mark.parametrize("code", [MINT, OPEN], ids=["mint", "open"])

@@ -30,19 +30,6 @@ def share(request):
     return lambda *key: SharedLinks(Link, request.node.name, *key)
 
 
-def test_verbs_of_all_registries_use_one_link(share):
-    registries = [share() for _ in range(50)]
-    for registry in registries * 2:
-        with registry.taken() as link:
-            assert link.number == 1
-
-
-def test_other_keys_have_other_links(share):
-    one, other = share("one"), share("other")
-    with one.taken() as first, other.taken() as second:
-        assert first is not second
-
-
 def test_a_verb_meanwhile_has_its_own_link_and_one_is_kept(share):
     one, other = share(), share()
     with one.taken() as first:
@@ -73,14 +60,6 @@ def test_threads_never_have_the_same_link(share):
     for thread in threads:
         thread.join()
     assert twice == []
-
-
-def test_a_link_is_given_back_after_an_error(share):
-    registry = share()
-    with pytest.raises(KeyboardInterrupt), registry.taken() as first:
-        raise KeyboardInterrupt
-    with registry.taken() as second:
-        assert second is first
 
 
 def test_the_last_registry_closes_the_link(share):

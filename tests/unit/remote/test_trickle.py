@@ -16,7 +16,7 @@ from redis._parsers import _RESP2Parser
 
 import frazil
 from frazil import aio
-from frazil.claims.claim import Claim, LastSeen
+from frazil.claims.claim import LastSeen
 from frazil.errors import RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
@@ -97,23 +97,12 @@ async def awaited(url):
 
 
 class TestIcicle:
-    def test_to_a_new_connection(self, wire):
-        with frazil.open(f"icicle://127.0.0.1:{wire.port}", timeout=1) as ids:
-            with wire.trickling():
-                fails_within(1, ids)
-            assert ids()
-
     def test_to_an_open_connection(self, wire):
         with frazil.open(f"icicle://127.0.0.1:{wire.port}", timeout=1) as ids:
             ids()
             with wire.trickling():
                 fails_within(1, ids)
             assert len(set(ids.take(50))) == 50
-
-    def test_minted(self, wire):
-        url = f"icicle://127.0.0.1:{wire.port}"
-        with wire.trickling():
-            fails_within(1, lambda: frazil.mint(1, url, timeout=1))
 
     def test_awaited(self, wire):
         with wire.trickling():
@@ -200,27 +189,12 @@ class TestPostgres:
             fails_within(0.6, lambda: registry.mint(ask_of(LastSeen()), 1))
         assert registry.mint(ask_of(LastSeen()), 1).seen.revision >= revision
 
-    def test_a_new_connection(self, wire):
-        url = f"postgresql://postgres@127.0.0.1:{wire.port}/postgres?connect_timeout=2"
-        with wire.trickling(0.02):
-            fails_within(4, connect(url, "trickle new", ICICLE).look)
-
 
 class TestEtcd:
     @pytest.fixture
     def wire(self, cluster):
         with Trickle(cluster.members[0].port) as wire:
             yield wire
-
-    @pytest.mark.parametrize("verb", ["look", "examine", "initialise"])
-    def test_verbs(self, wire, verb, monkeypatch):
-        registry = connect(f"etcd://127.0.0.1:{wire.port}", f"trickle {verb}", ICICLE)
-        call = {"initialise": lambda: registry.initialise(ask_of(LastSeen()), 0)}
-        with wire.trickling(), monkeypatch.context() as patch:
-            patch.setattr(etcd, "_PATIENCE_S", 0.2)
-            fails_within(2, call.get(verb, getattr(registry, verb)))
-        registry.initialise(ask_of(LastSeen()), 0)
-        assert isinstance(registry.mint(ask_of(LastSeen()), 1), Claim)
 
     def test_to_an_open_connection(self, wire, monkeypatch):
         registry = connect(f"etcd://127.0.0.1:{wire.port}", "trickle open", ICICLE)

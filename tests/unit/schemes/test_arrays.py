@@ -10,36 +10,6 @@ from frazil.schemes.codec import Codec
 from frazil.schemes.shuffle import Shuffle
 
 
-@pytest.mark.parametrize("encoding", DIGITS)
-def test_a_column_equals_its_elements(encoding: str) -> None:
-    codec = Codec(encoding, 64, prefix="order_", check=encoding == "base32")
-    numbers = np.array(
-        [0, 2**64 - 1] + [10**i for i in range(20)] + [10**i - 1 for i in range(20)], np.uint64
-    )
-    column = codec.encode_array(numbers)
-    assert column.dtype.kind == "S"
-    texts = [codec.encode(n) for n in numbers.tolist()]
-    assert [text.decode() for text in column.tolist()] == texts
-    for same in (column, texts, iter(texts), np.array(texts), np.array(texts, object)):
-        decoded = codec.decode_array(same)
-        assert decoded.dtype == np.uint64
-        assert (decoded == numbers).all()
-
-
-def test_wide_columns_have_two_halves() -> None:
-    codec = Codec("hex", 100)
-    numbers = np.array([(0, 7), (2**36 - 1, 2**64 - 1)], WIDE)
-    column = codec.encode_array(numbers)
-    assert column.tolist() == [b"0" * 24 + b"7", b"f" * 25]
-    assert (codec.decode_array(column) == numbers).all()
-    assert codec.decode_array(column).dtype == WIDE
-    with pytest.raises(CodecError) as error:
-        codec.encode_array(np.array([(0, 0), (2**36, 0)], WIDE))
-    assert error.value.facts == {"index": 1, "value": 2**100, "limit": 2**100 - 1}
-    with pytest.raises(CodecError, match="element 1"):
-        codec.decode_array(["0" * 25, "0" * 24])
-
-
 def test_empty_columns() -> None:
     for bits in (64, 128):
         for encoding in DIGITS:
@@ -59,41 +29,6 @@ def test_a_column_wider_or_narrower_than_the_text() -> None:
     with pytest.raises(CodecError) as error:
         codec.decode_array(np.array([b"7", b"f"]))
     assert (error.value.facts["index"], error.value.facts["position"]) == (0, 1)
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        np.array([b"07", b"07\xe9"]),
-        np.array([b"07", b"\xe97"]),
-        np.array(["07", "\u066307"]),
-        np.array(["07", "0\u0137"]),  # its low byte is an ASCII digit
-        ["07", "07\0"],
-        ["07", "7\0"],
-        ["07", None],
-        ["07", b"07"],
-        np.array(["07", 7], object),
-    ],
-    ids=repr,
-)
-def test_columns_are_read_as_strictly_as_single_texts(column: object) -> None:
-    with pytest.raises(CodecError) as error:
-        Codec("hex", 8).decode_array(column)  # type: ignore[arg-type]
-    assert error.value.facts["index"] == 1
-
-
-@pytest.mark.parametrize("text", ["1\0", "\0", "\x001", "01", "", "256", "999"])
-def test_decimal_columns_are_read_as_strictly_as_single_texts(text: str) -> None:
-    with pytest.raises(CodecError) as error:
-        Codec("decimal", 8).decode_array(["0", "255", text])
-    assert error.value.facts["index"] == 2
-
-
-@pytest.mark.parametrize("text", [b"1\x001", b"\x001", b"01", b"", b"256"])
-def test_decimal_bytes_are_read_as_strictly(text: bytes) -> None:
-    with pytest.raises(CodecError) as error:
-        Codec("decimal", 8).decode_array(np.array([b"0", b"255", text]))
-    assert error.value.facts["index"] == 2
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from ffx import FF1
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from frazil.schemes.cipher import NumberCipher
 
 SAMPLES = json.loads((Path(__file__).parents[2] / "vectors" / "ff1.json").read_text())["samples"]
-KEYS = st.sampled_from([16, 24, 32]).flatmap(lambda size: st.binary(min_size=size, max_size=size))
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: str(sample["sample"]))
@@ -29,28 +26,6 @@ def test_samples_of_nist(sample: dict[str, Any]) -> None:
 def test_there_are_nine_samples() -> None:
     assert [sample["sample"] for sample in SAMPLES] == list(range(1, 10))
     assert sorted(len(sample["key"]) * 4 for sample in SAMPLES) == [128] * 3 + [192] * 3 + [256] * 3
-
-
-@settings(max_examples=60)
-@given(KEYS, st.integers(20, 64), st.binary(max_size=40), st.data())
-def test_an_array_is_as_its_numbers(key: bytes, bits: int, tweak: bytes, data: Any) -> None:
-    numbers = data.draw(st.lists(st.integers(0, (1 << bits) - 1), min_size=1, max_size=8))
-    cipher, ff1 = NumberCipher(key, bits, tweak), FF1(key, radix=2)
-    images = cipher.encrypt_array(np.array(numbers, np.uint64))
-    assert images.tolist() == [cipher.encrypt(n) for n in numbers]
-    binary = [ff1.encrypt(f"{n:0{bits}b}", tweak=tweak) for n in numbers]
-    assert images.tolist() == [int(text, 2) for text in binary]
-    assert cipher.decrypt_array(images).tolist() == numbers
-    assert [cipher.decrypt(n) for n in images.tolist()] == numbers
-
-
-@settings(max_examples=40)
-@given(KEYS, st.integers(65, 128), st.binary(max_size=40), st.data())
-def test_wide_numbers(key: bytes, bits: int, tweak: bytes, data: Any) -> None:
-    n = data.draw(st.integers(0, (1 << bits) - 1))
-    cipher = NumberCipher(key, bits, tweak)
-    assert 0 <= cipher.encrypt(n) < 1 << bits
-    assert cipher.decrypt(cipher.encrypt(n)) == n
 
 
 @pytest.mark.long

@@ -18,12 +18,9 @@ from frazil.errors import CodecError, ConfigError
 from frazil.inputs.keys import read_keys
 from frazil.schemes.keyed import KeyedCodec
 from frazil.schemes.scheme import Scheme, scheme
-from frazil.schemes.shuffle import Shuffle
 
 OLD, NEW = bytes(range(16)), bytes(range(100, 132))
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "keyed.json").read_text())
-VALUES = 60_000
-LIMIT_SIGMAS = 8.0
 
 
 def keyed(**changes: Any) -> Scheme:
@@ -181,49 +178,6 @@ def test_a_small_layout_is_refused() -> None:
         )
         == 7
     )
-
-
-def unevenness(texts: np.ndarray, digits: str) -> float:
-    """How far neighbours' texts are from chance: the largest of all places, in sigmas.
-
-    For each place of neighbours, chi-square of the difference of the two digits. The first place
-    has less digits, so it is left out.
-    """
-    matrix = np.array(texts, "S").view(np.uint8).reshape(len(texts), -1)
-    value = np.zeros(256, np.int64)
-    value[np.frombuffer(digits.encode(), np.uint8)] = np.arange(len(digits))
-    found = value[matrix]
-    worst, base = 0.0, len(digits)
-    for place in range(2, found.shape[1]):
-        apart = (found[1:, place] - found[:-1, place]) % base
-        counts = np.bincount(apart, minlength=base)
-        expected = len(apart) / base
-        chi = ((counts - expected) ** 2 / expected).sum()
-        worst = max(worst, (chi - (base - 1)) / (2 * (base - 1)) ** 0.5)
-    return worst
-
-
-def shared_start(texts: np.ndarray) -> int:
-    """How many neighbours have the same three digits at the start."""
-    matrix = np.array(texts, "S").view(np.uint8).reshape(len(texts), -1)[:, 1:4]
-    return int((matrix[1:] == matrix[:-1]).all(axis=1).sum())
-
-
-def test_neighbours_have_nothing_in_common_beyond_chance() -> None:
-    """And the test finds what a plain shuffle has in common."""
-    start = scheme().pack(time=330_000_000_000, node=5, sequence=0)
-    ids = np.arange(start, start + VALUES, dtype=np.uint64)
-    digits = "0123456789abcdef"
-    for key in (OLD, NEW):
-        texts = scheme(encoding="hex", key=key).codec.encode_array(ids)
-        assert len(np.unique(texts)) == VALUES
-        assert unevenness(texts, digits) < LIMIT_SIGMAS
-        assert shared_start(texts) < VALUES / 16**3 * 2
-    shuffle = Shuffle.from_seed("broken variant", 64)
-    plain = scheme(encoding="hex", shuffle=shuffle)
-    texts = np.array([b"1" + plain.format(shuffle.apply(int(n))).encode() for n in ids[:5_000]])
-    assert unevenness(texts, digits) > 100 * LIMIT_SIGMAS
-    assert shared_start(texts) > len(texts) / 16**3 * 10
 
 
 def shown(value: object) -> list[str]:

@@ -89,12 +89,6 @@ def test_nothing_is_loaded_from_elsewhere_or_run_from_a_text(path):
     assert not re.search(r'\sstyle="', text)
 
 
-def test_no_call_that_only_the_newest_browsers_know():
-    newest = ("groupBy(", ".toSorted(", ".toReversed(", ".toSpliced(", ".with(", "withResolvers(")
-    for path, page in pages().items():
-        assert not [call for call in newest if call.encode() in page.body], path
-
-
 def test_fields_have_the_colours_of_drawings():
     light, dark = TEXTS["/console/colours.css"].split(':root[data-theme="dark"]')
     for role in (*ROLES, "fixed"):

@@ -4,10 +4,6 @@ import time
 
 import pytest
 
-import frazil
-from frazil.claims.claim import LastSeen
-from frazil.generator.verb_requests import ask_of
-from frazil.registries import connect
 from tests.servers.redis import Server, until
 from tests.tools.proxy import Proxy
 from tests.unit.service.conftest import Service
@@ -72,34 +68,3 @@ def test_a_service_without_a_claim_is_ready_again_after_an_outage(start, store):
         time.sleep(3)  # the idle claim cannot be given back
     assert until(lambda: ready(service), "readiness")
     assert service.client.get("/v1/a/status").json()["trouble_s"] == 0
-
-
-def test_a_service_whose_store_grants_nothing_says_why(start, tmp_path):
-    """By the rule of every generator, without the name of a host."""
-    layout = "sign:1=0 time:41 node:1 sequence:21 @1ms since 2025-01-01T00:00:00Z"
-    url = f"sqlite:///{tmp_path}/claims.db?horizon=10min"
-    frazil.init(url, layout, namespace="a", new=True)
-    registry = connect(url, "a", frazil.scheme(layout))
-    for _ in range(2):
-        registry.grant(ask_of(LastSeen()), 10**9)
-    service = start(f'[namespaces.a]\nscheme = "{layout}"\nregistry = "{url}"\ntimeout = "1s"\n')
-    why = "no ID can be made now: all 2 node numbers are in use"
-    assert until(lambda: why in service.client.get("/readyz").text, "the reason")
-
-
-def test_a_pause_that_costs_no_request_is_no_alarm(start, store):
-    service = start(CONFIG.format(store.port).replace("horizon=3s", "horizon=9s"))
-    assert until(lambda: ready(service), "readiness")
-
-    def left_s():
-        for _ in range(20):  # many, so that the claims become long
-            service.client.get("/v1/a/id")
-        return service.client.get("/v1/a/status").json()["claim_left_s"]
-
-    assert until(lambda: left_s() > 6, "a long claim")
-    with store.refusing():
-        store.cut()
-        assert until(lambda: service.client.get("/v1/a/status").json()["trouble_s"], "trouble")
-        seen = [(ready(service), left_s()) for _ in range(3)]
-        assert all(green for green, rest_s in seen if rest_s > 9 / 4)
-        assert until(lambda: not ready(service), "the end of the claim")

@@ -5,8 +5,6 @@ import signal
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 import frazil
 from frazil.service.alarms import PARTS_MOST, History, total
 from frazil.service.tokens import hash_of
@@ -137,28 +135,6 @@ def test_a_namespace_that_is_nearly_full(start, tmp_path):
         assert alarm["page"] == f"{PAGES}alarms/no-claim.md"
         stack.enter_context(frazil.open(url, namespace="a", scheme=scheme, keep="1h"))()
         assert level_of(service, "red")["alarms"][0]["why"] == "8 of 8 node numbers are held"
-
-
-def test_a_clock_that_is_wrong(start):
-    with Server(faked=True) as redis:
-        service = start(f'[namespaces.a]\nregistry = "{redis.url}?horizon=4s"\nkeep = "1h"\n')
-        level_of(service, "green")
-        redis.step_clock(30)
-        (alarm,) = level_of(service, "amber", patience_s=30)["alarms"]
-        assert alarm["why"] == "this host's clock is 30 s behind the store's"
-        assert alarm["page"] == f"{PAGES}alarms/clock.md"
-        assert first(service)["workers"][0]["clock_offset_s"] == pytest.approx(-30, abs=1)
-        redis.step_clock(3600)  # refused: claims end, and no caller has to ask
-        (alarm,) = level_of(service, "red", patience_s=30)["alarms"]
-        assert "the store's clock is" in alarm["why"]
-        assert alarm["page"] == f"{PAGES}alarms/clock.md"
-        assert first(service)["workers"][0]["clock_offset_s"] == pytest.approx(-3600, abs=5)
-        refused = service.client.get("/v1/a/id")
-        assert refused.json()["title"] == "No ID is available now"
-        assert "a clock is wrong; IDs continue when it is corrected" in refused.json()["detail"]
-        assert refused.headers["retry-after"] == "1"
-        redis.step_clock(30)  # and none when it is right again
-        level_of(service, "amber", patience_s=30)
 
 
 TOKENS = """

@@ -60,13 +60,6 @@ def test_a_token_gets_at_most_its_quota(service):
     assert client.post("/v1/a/ids?n=1000", headers=free).status_code == 200
 
 
-def test_more_than_the_quota_at_once(service):
-    refused = service.client.post("/v1/a/ids?n=101")
-    assert refused.status_code == 413
-    assert refused.json()["limit"] == "100"
-    assert service.client.post("/v1/a/ids?n=100").status_code == 200
-
-
 def test_one_quota_for_http_and_redis(service):
     port = service.wait_for("listening for redis clients")["port"]
     with redis.Redis(port=port, password=SOME) as client:

@@ -94,29 +94,12 @@ def test_a_token_for_all_namespaces_shows_which_do_not_exist(service):
     assert ask(service, "/v1/nope/ids?n=1", ALL, "POST").json()["namespace"] == "nope"
 
 
-def test_any_token_allows_plan(service):
-    body = {"layout": "icicle"}
-    assert ask(service, "/v1/plan", None, "POST", json=body).status_code == 401
-    assert ask(service, "/v1/plan", ISSUE, "POST", json=body).status_code == 200
-    mine = ask(service, "/v1/layouts", ISSUE).json()["namespaces"]
-    assert [one["namespace"] for one in mine] == ["a"]
-    assert ask(service, "/v1/layouts").status_code == 401
-
-
 def test_health_needs_no_token_and_shows_little(service):
     assert ask(service, "/livez").status_code == 200
     assert ask(service, "/readyz").json() == {"ready": True}
     assert ask(service, "/readyz", ISSUE).json() == {"ready": True}
     assert set(ask(service, "/readyz", ALL).json()["namespaces"]) == {"a", "b"}
     assert ask(service, "/openapi.json").status_code == 200
-
-
-@pytest.mark.parametrize(
-    "value", ["", "Bearer", "Basic eDp5", f"bearer{ALL}", f"Token {ALL}", "Bearer é"]
-)
-def test_odd_authorizations(service, value):
-    headers = {"Authorization": value.encode()}
-    assert service.client.get("/v1/a/id", headers=headers).status_code == 401
 
 
 def test_no_cross_origin_reading(service):

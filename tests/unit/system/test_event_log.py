@@ -75,15 +75,6 @@ def test_below_the_level_nothing_is_queued_and_no_thread_is_started(kept, monkey
     assert not event_log._queue.told
 
 
-def test_the_level_is_the_roots_before_the_logger_exists():
-    code = (
-        "import logging, frazil\nlogging.getLogger('frazil.service')\n"
-        "from frazil.system.event_log import _is_heard as heard\n"
-        "print(heard(20), heard(30))\nlogging.root.setLevel(20)\nprint(heard(20))"
-    )
-    assert run(code).stdout.split() == ["False", "True", "True"]
-
-
 def test_frazil_does_not_load_logging():
     code = (
         "import sys, frazil\nids = frazil.open('memory:')\nids()\nids.close()\n"
@@ -140,24 +131,6 @@ def test_a_handler_that_fails_loses_its_record_alone(kept):
     tell(INFO, "two", "two")
     flush(10)
     assert kept.events() == ["two"]
-
-
-def test_names_of_a_programs_own_records_do_not_collide(kept):
-    before = logging.getLogRecordFactory()
-
-    def factory(*arguments, **options):
-        record = before(*arguments, **options)
-        record.namespace = record.node = record.event = "mine"
-        return record
-
-    logging.setLogRecordFactory(factory)
-    try:
-        tell(INFO, "told", "something", namespace="x", node=7)
-        flush(10)
-    finally:
-        logging.setLogRecordFactory(before)
-    (record,) = kept.records
-    assert (record.namespace, record.frazil_namespace) == ("mine", "x")
 
 
 def test_a_child_writes_its_own_records_and_none_of_its_parent(kept):

@@ -106,14 +106,6 @@ def test_this_machine(monkeypatch):
         assert len(frazil.mint()) == 1
 
 
-def test_no_call_has_a_default_in_a_container(contained):
-    for call in (frazil.open, frazil.mint, frazil.aio.open, read_settings):
-        with pytest.raises(ConfigError, match="KUBERNETES_SERVICE_HOST is set") as caught:
-            call()
-        for way in ("FRAZIL_URL", "redis://redis:6379/0", "static:env:NAME", "FRAZIL_URL=sqlite:"):
-            assert way in str(caught.value)
-
-
 def test_given_url_works_in_a_container(contained, monkeypatch, tmp_path):
     assert len(frazil.mint(1, "sqlite:")) == 1
     assert len(frazil.mint(1, tmp_path / "claims.db")) == 1

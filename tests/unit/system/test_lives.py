@@ -1,7 +1,4 @@
-"""Copies of a process: forks that only one of the two signs shows, and restored machines.
-
-Each body runs in a process of its own, because it changes what the whole process relies on.
-"""
+"""Copies of a process: forks that only one of the two signs shows, and restored machines."""
 
 import struct
 import subprocess

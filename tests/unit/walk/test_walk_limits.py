@@ -1,8 +1,4 @@
-"""A walk at its limits: the last nanosecond of a tick, the last tick of a claim, the walk before.
-
-Each of these is a place where one more, or one less, would be a repeat, an ID of a time that is
-over, or a stretch that nobody uses.
-"""
+"""A walk at its limits: last nanosecond of a tick, the last tick of a claim, the walk before."""
 
 from array import array
 

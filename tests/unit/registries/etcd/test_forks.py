@@ -1,9 +1,4 @@
-"""Forks and etcd: a child never says a word on its parent's connection.
-
-Two processes that share a connection read each other's answers. A child has a copy of its parent's
-registry, and of what that has kept: also of the state of a namespace in which members wait for
-each other, in which a verb begins with a ticket and not with a step.
-"""
+"""Forks and etcd: a child never says a word on its parent's connection."""
 
 import os
 import secrets

@@ -1,7 +1,4 @@
-"""Wrong answers to a request: repeated ones, those to other requests, and those of other servers.
-
-A proxy before a real etcd replaces its answers.
-"""
+"""Wrong answers to requests: repeated, those to other requests, and those of other servers."""
 
 import http.client
 import json

@@ -68,17 +68,6 @@ def test_every_way_to_insert(link):
     link.execute("DROP TABLE orders")
 
 
-def test_what_a_rollback_showed_is_not_shown_again(link):
-    seen = []
-    for discard in ("ROLLBACK", "ROLLBACK; DISCARD ALL", "ROLLBACK TO a; COMMIT"):
-        link.execute("BEGIN; SAVEPOINT a")
-        seen += link.execute("SELECT frazil_id('orders') FROM generate_series(1, 100)").fetchall()
-        for statement in discard.split("; "):
-            link.execute(statement)
-    assert len(seen) == len(set(seen)) == 300
-    assert seen == sorted(seen)
-
-
 def test_only_its_owner_can_use_and_change_it_at_first(server):
     server.sql("REVOKE ALL ON FUNCTION frazil_id(text) FROM app")
     with psycopg.connect(server.url("app"), autocommit=True) as link:
@@ -144,21 +133,6 @@ def test_in_a_read_only_transaction_it_fails(link):
     link.execute("SET default_transaction_read_only = on")
     with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         link.execute(ONE)
-
-
-def test_generators_of_the_namespace_never_meet_it(server, link):
-    url = server.url(options="?horizon=1s")
-    made = []
-    openers = [frazil.open(url, namespace="orders") for _ in range(3)]
-    try:
-        for _ in range(20):
-            made += link.execute("SELECT frazil_id('orders') FROM generate_series(1, 50)")
-            made += [(n,) for ids in openers for n in ids.take(50)]
-    finally:
-        for ids in openers:
-            ids.close()
-    assert len(made) == len(set(made)) == 4000
-    assert {SCHEME.unpack(n).node for (n,) in made} == {0, 1, 2, 3}
 
 
 def test_it_is_set_up_once_and_for_one_scheme(server, call_main):

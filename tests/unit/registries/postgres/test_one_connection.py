@@ -19,7 +19,7 @@ from tests.servers import postgres as servers
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
-from tests.unit.registries.one_connection import ICICLE, OneConnection, mint, open_some
+from tests.unit.registries.one_connection import ICICLE, mint, open_some
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +50,6 @@ def wire(ready):
 @pytest.fixture
 def url(ready, wire):
     return ready.url("app").replace(str(ready.port), str(wire.port))
-
-
-class TestOneConnection(OneConnection):
-    """See the kit."""
 
 
 def open_(server, namespace="x"):
@@ -147,24 +143,6 @@ def test_a_connection_that_is_collected_before_its_link_ends_without_a_warning(r
         link.connection = None
     gc.collect()
     until(lambda: sessions(ready) == 0, "the end of the connection")
-
-
-def test_verbs_of_two_threads_do_not_share_a_transaction(ready):
-    one, other = open_some(ready.url("app"), 2)
-    with one.step() as (record, _):
-        record.revision += 1
-        assert mint(other).seen.revision == 1
-    assert mint(one).seen.revision == 2
-    until(lambda: sessions(ready) == 1, "the server to have 1")
-
-
-def test_another_environment_is_another_connection(ready, monkeypatch):
-    registry = open_(ready)
-    mint(registry)
-    monkeypatch.setenv("PGOPTIONS", "-c work_mem=1MB")
-    other = open_(ready)
-    mint(other)
-    until(lambda: sessions(ready) == 2, "the server to have 2")
 
 
 def strike(*_: object) -> None:

@@ -16,7 +16,6 @@ from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
 from tests.servers import postgres as servers
-from tests.servers.database import free_port
 
 ICICLE = frazil.scheme("icicle")
 APP = "SELECT, INSERT, UPDATE"
@@ -191,13 +190,6 @@ class TestTrouble:
                 mint(open_(replica))
         finally:
             replica.close()
-
-    def test_no_server_listens(self):
-        url = f"postgresql://127.0.0.1:{free_port()}/x"
-        with pytest.raises(RegistryUnavailable, match="can be reached") as caught:
-            mint(connect(url, "x", ICICLE))
-        assert caught.value.outcome_known
-        assert "Is the server running" not in str(caught.value)
 
     def test_too_many_connections(self, ready):
         ready.sql("ALTER ROLE app CONNECTION LIMIT 1")

@@ -8,15 +8,14 @@ import pytest
 
 import frazil
 from frazil.claims.claim import Claim, LastSeen, VerbRequest, Wait
-from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
+from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.redis_link.access import Script
 from frazil.redis_link.link import Link
 from frazil.registries import connect
-from tests.servers.redis import FLAVOURS, Server, free_port
+from tests.servers.redis import FLAVOURS, Server
 
 ICICLE = frazil.scheme("icicle")
-TICKETS = frazil.scheme("tickets")
 NOTHING = LastSeen()
 
 
@@ -62,24 +61,6 @@ class TestVerbs:
         registry = connect(server.url, "nobody asked yet", ICICLE)
         assert registry.holdings() == []
         assert server.do("EXISTS", "frazil:{nobody asked yet}") == 0
-
-    def test_a_counter_counts_past_what_lua_can(self, server):
-        registry = connect(server.url, "wide", TICKETS)
-        start = (1 << 62) - 25
-        registry.initialise(ask_of(NOTHING), start)
-        claims = [grant(registry), grant(registry)]
-        assert [(c.start, c.until) for c in claims] == [
-            (start, start + 10),
-            (start + 10, start + 20),
-        ]
-        assert grant(registry).until == 1 << 62
-        with pytest.raises(LayoutExhausted):
-            grant(registry)
-
-    def test_the_script_is_sent_when_it_is_forgotten(self, registry, server):
-        before = grant(registry)
-        server.do("SCRIPT", "FLUSH")
-        assert isinstance(registry.renew(ask_of(before.seen, before), before.until + 5), Claim)
 
 
 class TestForks:
@@ -179,11 +160,6 @@ class TestErrors:
         with pytest.raises(kind) as caught:
             grant(connect(url, "errors", scheme))
         return caught.value
-
-    def test_no_server_there(self):
-        error = self.refusal(f"redis://127.0.0.1:{free_port()}", RegistryUnavailable)
-        assert error.outcome_known
-        assert "check that it runs" in str(error)
 
     def test_no_answer(self):
         with Server() as server:

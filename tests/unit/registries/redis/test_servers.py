@@ -104,18 +104,6 @@ def test_a_replica_that_takes_writes(flavour):
 
 
 class TestDurable:
-    def test_a_counter_and_a_restart(self):
-        with Server(persistent=True) as server:
-            registry = connect(server.url, "plain", TICKETS)
-            durable = connect(f"{server.url}?durable=1", "durable", TICKETS)
-            for each in (registry, durable):
-                each.initialise(ask_of(NOTHING), 7)
-                assert grant(each).start == 7
-            server.restart()
-            with pytest.raises(ConfigError, match="store of this counter was replaced"):
-                grant(registry)
-            assert grant(durable).start == 17
-
     def test_it_must_be_true(self, server):
         with pytest.raises(ConfigError, match="set appendonly yes"):
             grant(connect(f"{server.url}?durable=1", "x", TICKETS))
@@ -161,13 +149,6 @@ class TestSeveral:
         assert f":{servers[home].port}" in away
         servers[home].start()
         assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), Lost)
-
-    def test_no_server_there(self, servers):
-        registry = connect(self.url(servers), "x", ICICLE)
-        for server in servers:
-            server.kill()
-        with pytest.raises(RegistryUnavailable):
-            grant(registry)
 
     def test_the_memory_of_one_store_is_not_sent_to_another(self, servers):
         """It would be taken for a loss there, and end all claims."""

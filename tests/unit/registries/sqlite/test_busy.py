@@ -16,7 +16,6 @@ from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
-from frazil.registries.sqlite.registry import SqliteRegistry
 
 
 def test_minting_keeps_its_own_timeout(tmp_path):
@@ -28,23 +27,6 @@ def test_minting_keeps_its_own_timeout(tmp_path):
         with pytest.raises(RegistryUnavailable, match="has not answered within"):
             frazil.mint(1, url, timeout="300ms")
     assert len(frazil.mint(1, url)) == 1
-
-
-def test_minting_shows_the_reason_of_an_earlier_attempt(tmp_path, monkeypatch):
-    """The last one may have no time to fail."""
-    attempts = []
-
-    def mint(self, *_):
-        attempts.append(self)
-        if len(attempts) > 1:
-            time.sleep(2)
-        raise RegistryUnavailable("connection refused", outcome_known=True)
-
-    monkeypatch.setattr(SqliteRegistry, "mint", mint)
-    with pytest.raises(RegistryUnavailable, match="connection refused") as caught:
-        frazil.mint(1, f"sqlite://{tmp_path}/claims.db", timeout="1s")
-    assert len(attempts) > 1
-    assert not caught.value.outcome_known
 
 
 def test_the_default_folder_that_was_removed_is_made_anew(tmp_path, monkeypatch):
@@ -91,16 +73,6 @@ def test_an_exclusive_lock_of_another_program_passes(tmp_path, mode):
         with pytest.raises(RegistryUnavailable, match="try again"):
             registry.grant(ask_of(LastSeen()), 1)
     registry.grant(ask_of(LastSeen()), 1)
-
-
-def test_an_invalid_text_is_damage(tmp_path):
-    path = tmp_path / "claims.db"
-    registry = connect(f"sqlite:{path}", "default", frazil.scheme("icicle"))
-    registry.grant(ask_of(LastSeen()), 1)
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("UPDATE namespace SET sid = CAST(x'ff' AS TEXT)")
-    with pytest.raises(ConfigError, match="is damaged"):
-        registry.grant(ask_of(LastSeen()), 1)
 
 
 def test_a_shared_file_that_another_user_has_just_created(tmp_path, monkeypatch):

@@ -6,7 +6,6 @@ import frazil
 from frazil.claims.claim import LastSeen
 from frazil.errors import ClockError
 from frazil.generator.verb_requests import ask_of
-from frazil.registries import connect
 from frazil.system import clock
 from tests.unit.generator.test_journal import records
 
@@ -70,12 +69,3 @@ def test_a_running_generator_says_it_once(records, url, shifted):
         for _ in range(3):
             walk.keeper.journal.renewed(walk.registry.grant(ask_of(LastSeen()), 1))
     assert len(records.of("clock ahead")) == 2  # of the step, and of what it left
-
-
-def test_a_snapshot_has_the_time_of_the_next_claim(url, shifted):
-    registry = connect(url, "default", frazil.scheme("icicle"))
-    shifted(YEARS_US)
-    registry.grant(ask_of(LastSeen()), 1)
-    shifted(0)
-    found = registry.look().now_us
-    assert found <= registry.grant(ask_of(LastSeen()), 1).now_us <= found + 10_000_000

@@ -1,10 +1,4 @@
-"""Nothing of SQLite is left open by a program that never closes its generator.
-
-Each step closes its connection. Python 3.13 warns of one that is collected while it is open; older
-versions only of files, so the script counts the connections itself. A child that is forked inside a
-step may close nothing of SQLite: it keeps the connection of its parent, and closes its own copy of
-the locked file.
-"""
+"""Nothing of SQLite is left open by a program that never closes its generator."""
 
 import subprocess
 import sys

@@ -267,21 +267,3 @@ def test_a_replacement_while_in_use_is_reported(path, monkeypatch):
 
     with pytest.raises(RegistryUnavailable, match="replaced"):
         replace()
-
-
-def test_a_loss_that_one_member_noticed_is_reported_to_all(path):
-    """A whole disk is put back, inodes and all, so that only a living member's memory tells."""
-    one = registry(path, COUNTER)
-    one.initialise(ask_of(NOBODY), 0)
-    one.grant(ask_of(NOBODY), 10)
-    older = {each: each.read_bytes() for each in path.parent.iterdir()}
-    given = one.grant(ask_of(NOBODY), 10)
-    for each, content in older.items():
-        each.write_bytes(content)
-    with pytest.raises(ConfigError, match="older than values that were already granted"):
-        one.grant(ask_of(given.seen), 10)
-    for member in (registry(path, COUNTER), one):
-        with pytest.raises(ConfigError, match="replaced"):
-            member.grant(ask_of(NOBODY), 10)
-    one.initialise(ask_of(NOBODY), given.until)
-    assert registry(path, COUNTER).grant(ask_of(NOBODY), 10).start == given.until

@@ -1,8 +1,4 @@
-"""Waiting for the lock: the clock of the claim is read at the end of the wait.
-
-Taken for the middle between question and answer, as with a server, a claim of 100 ms that was
-waited for for a second would be over by half a second when it comes, and so would the next.
-"""
+"""Waiting for the lock: the clock of the claim is read at the end of the wait."""
 
 import fcntl
 import threading

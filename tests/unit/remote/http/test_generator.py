@@ -135,15 +135,6 @@ class TestIds:
         monkeypatch.setenv("FRAZIL_URL", f"{service.url}/a")
         assert len(set(frazil.mint(5))) == 5
 
-    def test_async(self, service):
-        async def some():
-            async with aio.open(f"{service.url}/a") as ids:
-                many = await asyncio.gather(*(ids.take(100) for _ in range(20)))
-                return [await ids(), int(await ids.text()), *(n for one in many for n in one)]
-
-        found = asyncio.run(some())
-        assert len(set(found)) == len(found) == 2002
-
     @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
     def test_async_in_another_loop(self, service):
         ids = aio.open(url=f"{service.url}/a")
@@ -154,19 +145,6 @@ class TestIds:
             asyncio.run(ids())
         del ids
         gc.collect()  # the connections of loops that ended before they were closed
-
-    def test_threads_share_it(self, service):
-        found: list[int] = []
-        with frazil.open(f"{service.url}/a?prefetch=100") as ids:
-            jobs = [
-                threading.Thread(target=lambda: found.extend(ids() for _ in range(500)))
-                for _ in range(8)
-            ]
-            for job in jobs:
-                job.start()
-            for job in jobs:
-                job.join()
-        assert len(set(found)) == len(found) == 4_000
 
     def test_closed(self, service):
         ids = frazil.open(f"{service.url}/a?prefetch=10")
@@ -221,20 +199,6 @@ class TestTrouble:
             found = [n for _ in range(20) for n in ids.take(5)]
         assert len(set(found)) == 100
 
-    def test_async_lost_replies(self, wire):
-        async def some():
-            async with aio.open(at(wire)) as ids:
-                found = await ids.take(10)
-                with wire.losing_replies():
-                    asyncio.get_running_loop().call_later(
-                        0.3, lambda: setattr(wire, "_faults", Faults())
-                    )
-                    return found + await ids.take(10)
-
-        found = asyncio.run(some())
-        assert wire.lost
-        assert len(set(found)) == 20
-
     @pytest.mark.parametrize("silently", [False, True])
     def test_the_final_error_has_every_reason(self, wire, silently):
         with frazil.open(at(wire), timeout=2) as ids:
@@ -248,15 +212,6 @@ class TestTrouble:
             assert all(reason in str(caught.value) for reason in caught.value.reasons)
             assert f"{wire.port}/a gave no ID within 2s" in str(caught.value)
             ids()  # and it goes on
-
-    def test_async_fails_after_the_deadline_too(self, wire):
-        async def one():
-            async with aio.open(at(wire), timeout=1) as ids:
-                with wire.losing_replies(silently=True):
-                    await ids()
-
-        with pytest.raises(RegistryUnavailable, match="no complete reply within"):
-            asyncio.run(one())
 
     def test_no_server_listens(self):
         with Proxy(1) as wire:

@@ -159,21 +159,6 @@ class TestCancelled:
             port = server.getsockname()[1]
             assert asyncio.run(some()) <= LITTLE
 
-    def test_many_tasks(self, url):
-        """They share a limited number of connections, and few of them are kept."""
-
-        async def some():
-            before = fds()
-            async with aio.open(url, timeout=60) as ids:
-                found = await asyncio.gather(*(ids() for _ in range(150)))
-                kept = await settled(before, 40)
-            return found, kept, await settled(before, 2)
-
-        found, kept, left = asyncio.run(some())
-        assert len(set(found)) == 150
-        assert kept <= 40
-        assert left <= 2
-
 
 class TestClosed:
     def test_during_calls(self, url):

@@ -56,18 +56,6 @@ def test_a_uuid_of_64_bits_is_refused(url):
         run(url, lambda ids: ids.uuid())
 
 
-def test_many_tasks_share_it(servers, url):
-    before = servers[0].info("stats")["total_connections_received"]
-
-    async def work(ids):
-        return await asyncio.gather(*(ids() for _ in range(300)))
-
-    found = run(f"{url}?timeout=20s", work)
-    assert servers[0].info("stats")["total_connections_received"] - before < 50
-    assert len(set(found)) == 300
-    assert {(n >> 12) & 1023 for n in found} == {0, 1}
-
-
 @pytest.fixture
 def left_open():
     """Ignore the warnings about connections of a loop that has ended."""
@@ -81,21 +69,6 @@ def test_by_name_and_from_loop_to_loop(left_open, url):
     ids = aio.open(url=url, namespace="test")
     assert len({asyncio.run(ids()) for _ in range(5)}) == 5
     del ids
-
-
-def test_one_of_three_servers_is_dead(url):
-    async def work(ids):
-        return [await ids() for _ in range(50)]
-
-    assert len(set(run(f"{url},127.0.0.1:{free_port()}", work))) == 50
-
-
-def test_the_error_has_every_reason():
-    ports = free_port(), free_port()
-    url = f"icicle://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}"
-    with pytest.raises(RegistryUnavailable) as caught:
-        run(url, lambda ids: ids())
-    assert all(str(port) in str(caught.value) for port in ports)
 
 
 async def nobody(url):

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import os
 import pickle
-import threading
 import time
 from contextlib import ExitStack
 from itertools import islice
@@ -87,8 +86,8 @@ class TestIssuing:
 
     def test_lead_lets_a_batch_run_ahead(self, servers, url):
         with frazil.open(url_of(servers[0]), namespace="test", lead="1s") as ids:
-            found = ids.array(300_000)
-        assert len(np.unique(found)) == 300_000
+            found = ids.array(50_000)
+        assert len(np.unique(found)) == 50_000
 
     @pytest.mark.parametrize("n", [-1, 1.5, True, "3"])
     def test_no_number(self, ids, n):
@@ -185,22 +184,6 @@ class TestLives:
     def test_a_pickle_makes_other_ids(self, ids):
         other = pickle.loads(pickle.dumps(ids))
         assert not {ids() for _ in range(10)} & {other() for _ in range(10)}
-
-    @pytest.mark.parametrize("prefetch", ["", "?prefetch=64"])
-    def test_threads(self, url, prefetch):
-        with frazil.open(url + prefetch, namespace="test") as ids:
-            found = []
-
-            def work():
-                mine = [ids() for _ in range(300)]
-                found.extend(mine)
-
-            threads = [threading.Thread(target=work) for _ in range(8)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert len(found) == len(set(found)) == 2400
 
     @pytest.mark.parametrize("prefetch", ["", "?prefetch=64"])
     def test_a_fork_makes_other_ids(self, url, prefetch):
@@ -358,19 +341,6 @@ class TestRefusals:
 
 
 class TestTrouble:
-    def test_one_of_three_servers_is_dead(self, servers, url):
-        pool = f"{url},127.0.0.1:{free_port()}"
-        with frazil.open(pool, namespace="test") as ids:
-            assert len({ids() for _ in range(100)}) == 100
-
-    def test_none_is_there(self):
-        ports = free_port(), free_port()
-        url = f"icicle://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}"
-        with pytest.raises(RegistryUnavailable) as caught:
-            frazil.open(url)()
-        for port in ports:
-            assert str(port) in str(caught.value)
-
     def test_the_deadline_is_the_calls(self, servers, url):
         with Server() as server:
             Caller(server).init(1)

@@ -64,11 +64,6 @@ def test_in_turn():
     assert world.asked[:3] == world.asked[3:6]
 
 
-def test_callers_begin_anywhere():
-    begun = {next(iter(World(*"abcdefgh").pool.order())).name for _ in range(100)}
-    assert len(begun) > 3
-
-
 def test_the_next_at_once_when_one_fails():
     world = World("a", "b", "c")
     world.does["a"] = AWAY
@@ -118,13 +113,6 @@ def test_five_attempts_with_growing_pauses():
         assert 0.05 <= world.naps[0] <= 0.1
         naps.append(world.naps[0])
     assert len(set(naps)) > 40
-
-
-def test_each_server_of_a_large_pool_is_asked():
-    world = World(*"abcdefgh")
-    world.does.update(dict.fromkeys("abcdefg", AWAY))
-    for _ in range(50):
-        assert world.call() == 1
 
 
 def test_the_error_has_every_reason():
@@ -182,14 +170,6 @@ class TestWaiting:
             world.call()
         assert world.naps == []
         assert caught.value.retry_after_s == pytest.approx(5.0, abs=0.1)
-
-    def test_a_batch_comes_from_all(self):
-        world = World("a", "b", "c")
-        for shard, name in enumerate("abc"):
-            world.does[name] = lambda _, shard=shard: Issued(shard, 1, 700, ((1, 100),))
-        assert world.call(900) == 900
-        assert [world.asked.count(name) for name in "abc"] == [3, 3, 3]
-        assert len(world.naps) == 2
 
 
 class TestDeadline:

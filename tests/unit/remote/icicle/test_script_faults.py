@@ -12,7 +12,7 @@ from frazil.generator.request import make_request
 from frazil.remote.icicle.config import configure_icicle
 from frazil.remote.icicle.server import FUNCTION, IcicleServer, icicle_library
 from tests.servers.icicle import Caller, cells
-from tests.servers.redis import FLAVOURS, Cluster, Server
+from tests.servers.redis import FLAVOURS, Server
 from tests.tools.waiting import until
 
 
@@ -83,28 +83,6 @@ class TestClock:
         assert len(found) == 25
         assert cells(found) == sorted(set(cells(found)))
         assert int(caller.state()["offset"]) > 59e6
-
-    def test_an_offset_shrinks(self, faked):
-        server, caller = faked
-        step(server, 1)
-        caller.ids(1)
-        step(server, 0)
-        caller.ids(1)
-        before, began_s = int(caller.state()["offset"]), time.monotonic()
-        time.sleep(0.4)
-        caller.ids(1)
-        most = 300_000 * (time.monotonic() - began_s) / 0.4
-        assert 40_000 < before - int(caller.state()["offset"]) < most
-
-    def test_a_clock_far_ahead_needs_a_witness(self, faked):
-        server, caller = faked
-        step(server, 3600)
-        now_us = int(time.time() * 1e6)
-        caller.refused("CLOCK", "issue", "", 1, 0, "", "", now_us)
-        step(server, 0)
-        assert caller.issue(witness_us=now_us)[3]
-        step(server, 3600)
-        assert caller.issue(witness_us=now_us + 3600 * 10**6)[3]
 
 
 def seconds_to_wait(caller, **how):
@@ -184,16 +162,6 @@ class TestLoss:
 
 
 class TestElsewhere:
-    @pytest.mark.parametrize("flavour", FLAVOURS)
-    def test_a_cluster(self, flavour):
-        """E1.9: a declared key with a hash tag, and a sequence of its own for each namespace."""
-        with Cluster(flavour) as cluster:
-            for namespace in ("a", "b", "c", "d"):
-                home = cluster.home(f"frazil:icicle:{{{namespace}}}")
-                caller = Caller(home, namespace)
-                caller.init(3)
-                assert len(caller.ids(5000)) == 5000
-
     def test_namespaces_are_apart(self, server, caller):
         other = Caller(server, "other")
         other.init(8)

@@ -50,12 +50,6 @@ def test_an_id_in_a_line(client):
     }
 
 
-def test_several_ids_in_their_order(client):
-    other = str(int(ID) + 1)
-    found = find(client, f"{other} replaces {ID}").json()["found"]
-    assert [one["text"] for one in found] == [other, ID]
-
-
 def test_a_text_full_of_ids_is_reported_in_part(client):
     texts = [str(int(ID) + i) for i in range(FOUND_MOST + 5)]
     found = find(client, " ".join(texts)).json()["found"]
@@ -138,19 +132,6 @@ def test_claims_of_a_counter(client):
     assert slot["state"] == "held"
     assert slot["process"] == client.get("/v1/counted/status").json()["process"]
     assert int(slot["start_value"]) <= fresh < int(slot["until_value"])
-
-
-def test_claims_before_the_first_one(tmp_path):
-    """Which the service asks for by itself; on a busy machine before this test is there."""
-    for number in range(5):
-        (tmp_path / str(number)).mkdir()
-        with Service(tmp_path / str(number), "") as service:
-            told = service.client.get("/v1/default/claims").json()
-        if told["now"] is None:
-            assert told["slots"] == []
-            assert told["counts"] == {"held": 0, "idle": 0, "free": 0}
-            return
-    raise AssertionError("each had a record")
 
 
 def test_status_counts(client):

@@ -29,6 +29,7 @@ def slow_text():
     return " ".join(f"{dice.randrange(10**8):08}" for _ in range(440))
 
 
+@pytest.mark.long  # eight seconds of a processor
 def test_many_searches_do_not_make_the_service_unready(service):
     text = slow_text()
 

@@ -161,7 +161,7 @@ def begin(listener, folder, *options):
     return process
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.long)])
 def test_a_restart_refuses_no_connection(tmp_path, workers):
     options = [f"sqlite:///{tmp_path}/claims.db?horizon=2s", "--workers", workers]
     ids, lost, over = [], [], threading.Event()

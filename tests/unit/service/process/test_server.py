@@ -1,6 +1,5 @@
 """The server process: addresses, log, and shutdown."""
 
-import os
 import signal
 import socket
 import struct
@@ -12,9 +11,7 @@ import pytest
 
 from frazil.registries import connect
 from frazil.schemes.scheme import scheme
-from frazil.service.acceptor import listen
 from tests.servers.redis import Server, free_port, until
-from tests.tools.proxy import Proxy
 from tests.unit.service.conftest import START
 
 
@@ -38,17 +35,6 @@ def test_a_graceful_shutdown_releases_the_claim(start, tmp_path, how):
     assert code in {-signal.SIGTERM, 130}
     assert service.wait_for("stopped")["issued"] == {"a": 1}
     assert held() == []
-
-
-def test_a_signal_at_once_is_a_graceful_shutdown(tmp_path):
-    """The log says "listening" only when signals are handled."""
-    env = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
-    command = [sys.executable, "-c", START, "serve", "--port", "0"]
-    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as process:
-        while "listening" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(signal.SIGTERM)
-        assert '"stopped"' in process.stderr.read()
 
 
 def connected(port):
@@ -108,75 +94,11 @@ def test_started_requests_are_answered_completely(start):
     assert service.wait_for("stopped")["issued"] == {"slow": 100_000}
 
 
-def test_two_members_share_a_namespace(start, tmp_path):
-    config = f'[namespaces.a]\nregistry = "sqlite:///{tmp_path}/claims.db"'
-    members = [start(config), start(config)]
-    ids = [
-        text
-        for _ in range(5)
-        for member in members
-        for text in member.client.post("/v1/a/ids?n=2000").json()["ids"]
-    ]
-    assert len(set(ids)) == len(ids) == 20_000
-
-
-@pytest.mark.long
-def test_readiness_fails_before_the_ids_end(start):
-    """While the registry is unavailable and the claim lasts: not ready, but every reply is good."""
-    with Server() as redis, Proxy(redis.port) as wire:
-        service = start(
-            f'[namespaces.a]\nregistry = "redis://127.0.0.1:{wire.port}?timeout=500ms"\n'
-            'timeout = "1s"'
-        )
-        client = service.client
-        while client.get("/v1/a/id").status_code != 200:  # the first use waits a horizon
-            pass
-        ids = [client.get("/v1/a/id").json()["id"]]
-        deadline = time.monotonic() + 4  # until the claim is as long as it gets
-        while time.monotonic() < deadline:
-            ids.append(client.get("/v1/a/id").json()["id"])
-        assert client.get("/readyz").status_code == 200
-        with wire.refusing():
-            wire.cut()
-            seen = []
-            deadline = time.monotonic() + 15
-            while time.monotonic() < deadline:
-                ready = client.get("/readyz").status_code
-                reply = client.get("/v1/a/id")
-                seen.append((ready, reply.status_code))
-                if reply.status_code == 200:
-                    ids.append(reply.json()["id"])
-                else:
-                    break
-            assert seen[-1] == (503, 503)
-            assert (503, 200) in seen
-            assert (200, 503) not in seen
-        deadline = time.monotonic() + 30
-        while client.get("/readyz").status_code != 200:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-        reply = client.get("/v1/a/id")
-        assert reply.status_code == 200
-        ids.append(reply.json()["id"])
-        assert len(ids) == len(set(ids))
-
-
 def test_an_idle_service_reads_its_registry(start):
     with Server() as redis:
         service = start(f'[namespaces.a]\nregistry = "{redis.url}?timeout=500ms"')
         assert until(lambda: service.client.get("/readyz").status_code == 200, "readiness")
     assert until(lambda: service.client.get("/readyz").status_code != 200, "the end of readiness")
-
-
-def test_no_reply_waits_for_an_acknowledgement():
-    """Without TCP_NODELAY the second packet waits 40 ms for a delayed acknowledgement."""
-    with (
-        listen("127.0.0.1", 0, "port") as listener,
-        socket.create_connection(listener.getsockname()),
-    ):
-        connection, _ = listener.accept()
-        with connection:
-            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_port_that_is_taken(start, tmp_path):

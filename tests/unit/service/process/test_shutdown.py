@@ -42,18 +42,6 @@ def test_a_connected_client_without_a_request_is_answered(start):
     raise AssertionError("it hung up on one who was about to ask")
 
 
-def test_a_connection_without_a_request_delays_the_shutdown_briefly(start):
-    service = start(PLAIN)
-    with (
-        socket.create_connection(address(service), 20) as silent,
-        socket.create_connection(address(service), 20) as half,
-    ):
-        half.sendall(ASKING[:10])
-        assert service.stop() == -signal.SIGTERM
-        assert silent.recv(10) == b""
-        assert half.recv(10) == b""
-
-
 def test_clients_that_connect_during_shutdown_are_answered(start):
     """Every connection is answered or refused; none is accepted and lost."""
     service = start(PLAIN)

@@ -1,8 +1,4 @@
-"""Several workers on one socket: killed, orphaned, cut off from the registry, and stopped.
-
-Meanwhile callers record the body of every reply with status 200, and the status of all others.
-Afterwards no ID occurs twice.
-"""
+"""Several workers on one socket: killed, orphaned, cut off from the registry, and stopped."""
 
 import contextlib
 import errno
@@ -22,11 +18,8 @@ from frazil.errors import ConfigError
 from frazil.service.process import workers
 from frazil.service.settings import read_settings
 from frazil.system.clock import boot_ns
-from tests.servers.redis import Server
-from tests.tools.proxy import Proxy
 
 SCHEME = frazil.scheme()
-AWAY_S = 20
 PACKED = {"Accept": "application/octet-stream"}
 
 
@@ -178,36 +171,6 @@ def test_a_graceful_stop_loses_no_request(start, config):
     assert callers.lost == []
     stopped = [line for line in service.lines if line["event"] == "stopped"]
     assert sum(line["issued"]["a"] for line in stopped) == len(callers.ids)
-
-
-@pytest.mark.long
-def test_the_registry_goes_away_and_comes_back(start):
-    """Away for 20 s: readiness reports it first, calls fail, then all recovers without help."""
-    with Server() as redis, Proxy(redis.port) as wire:
-        service = start(
-            f'[namespaces.a]\nregistry = "redis://127.0.0.1:{wire.port}?timeout=500ms&horizon=3s"\n'
-            'timeout = "1s"',
-            "--workers",
-            "4",
-        )
-        processes(service)
-        with Callers(service.url) as callers, Probe(service.url) as probe:
-            # The first use waits a horizon, which is longer here than a caller's patience.
-            until(lambda: len(callers.ids) > 1000)
-            until(lambda: ready(service))
-            with wire.refusing():
-                cut_at = time.monotonic()
-                wire.cut()
-                until(lambda: callers.refused_at and callers.refused_at[-1] > cut_at)
-                time.sleep(max(cut_at + AWAY_S - time.monotonic(), 0))
-                assert not ready(service)
-            had = len(callers.ids)
-            until(lambda: len(callers.ids) > had + 1000)
-            until(lambda: ready(service))
-        callers.check()
-        assert callers.lost == []
-        refused_at = [moment for moment in callers.refused_at if moment > cut_at]
-        assert all(probe.red_at(moment) for moment in refused_at)
 
 
 def test_workers_end_with_their_supervisor(start, config):

@@ -1,8 +1,6 @@
 """Clients as people use them: names, databases, transactions; and IDs that none of them rounds."""
 
-import asyncio
 import json
-import random
 import subprocess
 
 import pytest
@@ -56,20 +54,6 @@ def test_redis_py(service, protocol, more):
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
-def test_redis_py_asyncio(service, protocol):
-    async def ids():
-        client = redis.asyncio.Redis(port=service.port, protocol=protocol, client_name="orders")
-        async with client, client.pipeline() as pipe:
-            for _ in range(1_000):
-                pipe.incr("a")
-            return [int(each) for each in [*await pipe.execute(), await client.incr("a")]]
-
-    found = asyncio.run(ids())
-    assert found == sorted(set(found))
-    assert len(found) == 1_001
-
-
-@pytest.mark.parametrize("protocol", [2, 3])
 def test_what_incr_answers(service, protocol):
     """An integer where every client holds it; else what no client rounds."""
     with redis.Redis(port=service.port, protocol=protocol) as client:
@@ -83,20 +67,6 @@ def test_what_incr_answers(service, protocol):
             numbers = [int(answer) for answer in answers]
             assert numbers == sorted(set(numbers))
             assert frazil.scheme(scheme).unpack(numbers[0]).moment is not None
-
-
-def test_a_transaction_that_waits_keeps_the_order(service):
-    """Of the IDs of three namespaces, one after the other."""
-    names = random.Random(1).choices(["a", "small", "large"], k=3_000)
-    with redis.Redis(port=service.port, protocol=3) as client:
-        with client.pipeline() as pipe:
-            for name in names:
-                pipe.incr(name)
-            answers = pipe.execute()
-        for name in set(names):
-            ids = [n for n, its in zip(answers, names, strict=True) if its == name]
-            assert ids == sorted(set(ids))
-        assert client.ping()
 
 
 def said(service, *commands):
@@ -168,13 +138,6 @@ def test_redis_cli(service):
         [*cli, "--pipe"], input=b"INCR a\r\n" * 500, capture_output=True, timeout=60, check=True
     )
     assert b"errors: 0, replies: 500" in done.stdout
-
-
-def test_redis_benchmark(service):
-    needs("redis-benchmark", "a client with many connections")
-    command = ["redis-benchmark", "-p", str(service.port), "-n", "2000", "-P", "16", "--csv"]
-    done = subprocess.run([*command, "INCR", "a"], capture_output=True, timeout=60, check=True)
-    assert b"INCR a" in done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -83,25 +83,6 @@ def test_pipelined_across_waits_stays_in_order(client):
         assert ids == sorted(set(ids), key=int)
 
 
-def test_ids_as_text(client):
-    one = client.execute_command("FRAZIL.ID", "t")
-    many = client.execute_command("frazil.ids", "t", IDS_MOST)
-    assert len({one, *many}) == IDS_MOST + 1
-    assert [one, *many] == sorted([one, *many])
-    assert all(len(text) == 13 for text in many)
-
-
-@pytest.mark.parametrize("count", [1, 3, 1_000])
-def test_keyed_texts(client, count):
-    """Few are encrypted one by one, many together, and each is the number that it was."""
-    many = client.execute_command("FRAZIL.IDS", "k", count)
-    numbers = [scheme("icicle", key=KEY).parse(text) for text in many]
-    assert len(many) == count
-    assert numbers == sorted(set(numbers))
-    assert count < 1_000 or many != sorted(many)
-    assert int(client.incr("k")) > numbers[-1]  # the number, for a database
-
-
 def test_inspect(client):
     text = client.execute_command("FRAZIL.ID", "t")
     facts = json.loads(client.execute_command("FRAZIL.INSPECT", "t", text))

@@ -1,9 +1,4 @@
-"""The Redis endpoint of a running service with invalid input.
-
-With a fixed seed: random bytes, valid commands with bytes changed, cut and moved, wrong lengths of
-arrays and strings, nesting, incomplete commands, and many connections that send a byte at a time.
-Afterwards the service runs, answers, uses little more memory than before, and has logged no bug.
-"""
+"""The Redis endpoint of a running service with invalid input."""
 
 import contextlib
 import random
