@@ -10,10 +10,6 @@ from collections.abc import Mapping
 from typing import Never
 
 from frazil.generator.generator import Generator
-<<<<<<< HEAD
-=======
-from frazil.generator.local import open_request
->>>>>>> 95dc948d (Open: a URL is parsed once, and its way turns back three times instead of five)
 from frazil.generator.mint import mint
 from frazil.generator.request import Duration, Request, make_request
 from frazil.inputs.arguments import refuse_unknown
@@ -26,7 +22,6 @@ from frazil.system.process import ProcessIdentity
 __all__ = ["mint_ids", "mint_request", "open_ids", "open_request"]
 
 
-<<<<<<< HEAD
 def open_request(request: Request) -> Generator:
     """The generator of a request. Contacts nothing until the first ID is requested."""
     generator: Generator
@@ -37,8 +32,6 @@ def open_request(request: Request) -> Generator:
     return generator
 
 
-=======
->>>>>>> 95dc948d (Open: a URL is parsed once, and its way turns back three times instead of five)
 def mint_request(n: int, request: Request) -> list[int]:
     """``n`` unique IDs, for a process that ends soon."""
     while True:

@@ -138,18 +138,6 @@ def test_positions_carry_the_value_of_a_role(sketch: Sketch, data: st.DataObject
     assert sorted(used) == list(range(layout.bits))
 
 
-@given(sketches(), st.data())
-def test_the_bounds_of_all_ids(sketch: Sketch, data: st.DataObject) -> None:
-    layout = Layout.parse(sketch.text)
-    ones = {
-        name: 2**cut.bits - 1 if cut.value is None else cut.value
-        for name, cut in sketch.cuts.items()
-    }
-    highest = int(sketch.pack(ones), 2)
-    assert layout.signed_safe == (highest < 2**63)
-    assert layout.javascript_safe == (highest < 2**53)
-
-
 @given(sketches())
 def test_the_text_round_trips(sketch: Sketch) -> None:
     layout = Layout.parse(sketch.text)

@@ -55,14 +55,6 @@ def test_void(puts):
     }
 
 
-@given(until=st.integers(0, (1 << 63) - 1), n=st.integers(0, (1 << 64) - 1))
-def test_the_widest_numbers(until, n):
-    packed = PackedSlots()
-    packed.put(n, Slot(until, until, "f" * 15 + "e", "h", until))
-    assert PackedSlots(packed.pack()).get(n) == packed.get(n)
-    assert packed.get(n).until == until
-
-
 def test_many_are_deflated_and_the_same():
     packed = PackedSlots()
     for n in range(32_768):

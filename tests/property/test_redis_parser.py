@@ -102,20 +102,3 @@ def test_limits_are_where_they_say():
     parser.feed(b"x" * (LINE_MOST + 2))
     with pytest.raises(ProtocolError, match="line"):
         parser.command()
-
-
-@pytest.mark.parametrize("end", [b"\r\n", b"\n"], ids=["CR LF", "LF"])
-@pytest.mark.parametrize("step", [1, 7, 5000])
-@pytest.mark.parametrize(
-    ("begin", "most"), [(b"", LINE_MOST), (b"*", 6), (b"*1\r\n$", 6)], ids=["words", "*", "$"]
-)
-def test_a_line_has_its_limit_to_the_byte_however_it_ends_and_is_cut(begin, most, step, end):
-    def read(size):
-        parser, data = Parser(), begin + b"1".rjust(size, b"0") + end
-        for at in range(0, len(data), step):
-            parser.feed(data[at : at + step])
-            parser.command()
-
-    read(most)
-    with pytest.raises(ProtocolError, match=f"a line has at most {most} bytes"):
-        read(most + 1)

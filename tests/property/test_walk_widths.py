@@ -92,12 +92,3 @@ def test_each_cell_equals_the_packed_id(module, data):
     got = ways(walked(module, scheme, node, first), scheme, 9)
     assert got == expected(scheme, node, first, until, len(got))
     assert len(got) >= min(1, layout.sequences)
-
-
-@pytest.mark.parametrize("module", CORES, ids=["in use", "interpreted"])
-@pytest.mark.parametrize("bits", range(60, 70))
-def test_many_cells(module, bits):
-    """A tick has more than anybody can use, so it does not matter how many."""
-    scheme = frazil.scheme(f"time:40 node:10 sequence:{bits} {SINCE}")
-    got = ways(walked(module, scheme, 5, 7), scheme, 500)
-    assert got == expected(scheme, 5, 7, 8, 1003)

@@ -92,20 +92,6 @@ def test_a_closed_one_gives_nothing(pool, service, n):
             asyncio.run(awaited(url))
 
 
-def test_users_see_what_is_for_them(pool, service):
-    def seen(ids):
-        return {name for name in dir(ids) if not name.startswith("_")}
-
-    async def awaited(url):
-        async with aio.open(url) as ids:
-            return seen(ids)
-
-    both = {"config", "ready", "scheme", "status", "stream", "take", "text", "uuid"}
-    for url in (pool, service):
-        assert seen(frazil.open(url)) == {*both, "array", "close"}
-        assert asyncio.run(awaited(url)) == {*both, "aclose"}
-
-
 def test_a_pickle_has_the_configuration_only(url):
     ids = pickle.loads(pickle.dumps(aio.open(url, namespace="pickled")))
     assert ids.config.namespace == "pickled"
@@ -116,23 +102,6 @@ def test_a_pickle_has_the_configuration_only(url):
         return repr(ids)
 
     assert asyncio.run(closed()).endswith(" closed>")
-
-
-def test_a_stream_continues_after_a_cancelled_wait(url):
-    async def main():
-        async with aio.open(url) as ids:
-            stream = ids.stream()
-            waiting = asyncio.ensure_future(anext(stream))  # for the first claim
-            await asyncio.sleep(0)
-            waiting.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await waiting
-            first = await anext(stream)
-            async for n in stream:
-                return first, n
-
-    first, second = asyncio.run(main())
-    assert first < second
 
 
 def stand_still(calls):

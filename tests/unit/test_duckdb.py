@@ -36,17 +36,6 @@ def test_one_id_for_each_row(con: duckdb.DuckDBPyConnection, name: str) -> None:
     assert kinds[0][0] == ("BIGINT" if ids.scheme.signed_safe else "UBIGINT")
 
 
-def test_without_side_effects_rows_share_an_id(con: duckdb.DuckDBPyConnection) -> None:
-    """The trap that register closes."""
-    with frazil.open("memory:") as ids:
-        con.create_function("plain", lambda: ids(), [], "BIGINT")  # noqa: PLW0108
-        shared = con.execute("select count(distinct plain()) from range(2000)").fetchall()
-        register(con, ids)
-        own = con.execute("select count(distinct frazil_id()) from range(2000)").fetchall()
-    assert shared[0][0] < 2000
-    assert own == [(2000,)]
-
-
 def test_as_a_default_and_in_another_name(con: duckdb.DuckDBPyConnection) -> None:
     with frazil.open("memory:", "globalid-128", namespace="w") as wide, frazil.open("memory:") as i:
         register(con, wide, name="wide", text=True)

@@ -45,12 +45,6 @@ def test_counters_begin_and_move():
     assert frazil.init(**INVOICES, if_missing=True) is False
 
 
-def test_a_counter_in_memory_begins_too(url):
-    frazil.init(url, "tickets", new=True)
-    with frazil.open(url, "tickets") as ids:
-        assert ids() == 1
-
-
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

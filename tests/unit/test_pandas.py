@@ -27,20 +27,6 @@ def test_stamp() -> None:
         assert stamp(frame, "id", wide)["id"].dtype == np.uint64
 
 
-@pytest.mark.parametrize("name", ["icicle", "tsid", "uniqueid-spread"])
-def test_unpack(name: str) -> None:
-    with frazil.open("memory:", name, namespace=f"u{name}", lead="1s") as ids:
-        numbers = pd.Series(ids.array(50), index=[7] * 50)
-    found = unpack(numbers, name)
-    assert (found.index == numbers.index).all()
-    for n, row in zip(numbers.tolist(), found.itertuples(index=False), strict=True):
-        values = ids.scheme.unpack(n)
-        moment, node, sequence = row
-        assert (moment, node, sequence) == (values.moment, values["node"], values["sequence"])
-    assert str(found["time"].dtype) == "datetime64[us, UTC]"
-    assert set(found.dtypes.astype(str)[1:]) == {"Int64"}
-
-
 @pytest.mark.parametrize("kind", ["Int64", "int64[pyarrow]"])
 def test_what_is_no_id_is_missing(kind: str) -> None:
     n = frazil.scheme().pack(time=330_000_000_000, node=5, sequence=0)

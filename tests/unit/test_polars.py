@@ -54,14 +54,6 @@ def test_nulls_stay_null() -> None:
     assert frame.select(texts.parse("icicle")).to_series().to_list() == [None, 7]
 
 
-def test_floats_and_texts_are_refused() -> None:
-    read = pl.col("id").frazil  # type: ignore[attr-defined]
-    for wrong in ([1.0], ["1"]):
-        for expression in (read.time(), read.text("icicle")):
-            with pytest.raises(pl.exceptions.PolarsError):
-                pl.DataFrame({"id": wrong}).select(expression)
-
-
 def test_what_stamp_refuses() -> None:
     with frazil.open("memory:") as ids:
         with pytest.raises(ConfigError, match="collect it first"):

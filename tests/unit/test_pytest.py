@@ -4,7 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -27,20 +27,11 @@ def test_the_same_ids(frazil_ids, again):
     BEFORE.ready()
 
 
-def test_without_it_ids_are_of_now():
-    assert datetime.now(UTC) - ORDER.unpack(BEFORE()).moment < timedelta(hours=1)
-
-
 def test_no_store_is_asked(frazil_ids):
     with frazil.open("redis://127.0.0.1:1", scheme=ORDER, namespace="away") as ids:
         assert ids() == FIRST
     with frazil.open("http://127.0.0.1:1", scheme=ORDER, namespace="service") as ids:
         assert ids.text() == ORDER.format(FIRST)
-
-
-def test_each_namespace_counts_for_itself(frazil_ids):
-    others = [frazil.open("memory:", scheme=ORDER, namespace=name) for name in "aab"]
-    assert [ids() for ids in others] == [FIRST, FIRST + STEP, FIRST]
 
 
 @pytest.mark.parametrize("name", ["sonyflake", "js53", "uuid7", "tickets", "chibrary"])

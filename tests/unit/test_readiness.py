@@ -1,7 +1,6 @@
 """The readiness of a process: red before its IDs run out, in a thread, a task and ASGI."""
 
 import asyncio
-import threading
 import time
 
 import httpx
@@ -11,10 +10,9 @@ from starlette.routing import Mount
 
 import frazil
 from frazil.claims.claim import LastSeen
-from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.errors import RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.readiness import ReadyApp, why_unready, why_unready_async
-from frazil.registries.memory import MemoryRegistry
 from tests.servers.redis import Server
 from tests.tools.waiting import until
 
@@ -25,14 +23,6 @@ def test_a_generator_without_a_claim_is_asked_for_one(request):
     with frazil.open(f"memory:{request.node.name}") as ids:
         assert why_unready(ids) == ""
         assert ids.status().claimed
-
-
-def test_a_dead_store_is_red_in_time():
-    with frazil.open(DEAD, timeout="10min") as ids:
-        begun = time.monotonic()
-        assert "does not answer" in why_unready(ids, timeout="200ms")
-        assert time.monotonic() - begun < 300
-        assert "127.0.0.1" not in why_unready(ids, timeout="10ms")
 
 
 def test_a_probe_is_no_call():
@@ -88,19 +78,6 @@ def test_one_of_several_is_red(request):
         assert not why_unready(good)
 
 
-def test_a_closed_one_is_red(request):
-    ids = frazil.open(f"memory:{request.node.name}")
-    ids.close()
-    assert why_unready(ids) == "the generator is closed"
-
-
-def test_a_wrong_margin_is_an_error(request):
-    with frazil.open(f"memory:{request.node.name}") as ids:
-        ids()
-        with pytest.raises(ConfigError, match="margin"):
-            why_unready(ids, margin="soon")
-
-
 async def get(*generators, **options):
     app = Starlette(routes=[Mount("/readyz", ReadyApp(*generators, **options))])
     async with httpx.AsyncClient(
@@ -123,19 +100,6 @@ def test_asgi(request):
     assert bad.status_code == 503
     assert "does not answer" in bad.text
     assert bad.headers["cache-control"] == "no-store"
-
-
-def test_a_sync_generator_does_not_stop_the_loop(request, monkeypatch):
-    """The store answers when the loop has turned once more."""
-    turned, step = threading.Event(), MemoryRegistry.step
-    monkeypatch.setattr(MemoryRegistry, "step", lambda self: turned.wait() and step(self))
-
-    async def main():
-        with frazil.open(f"memory:{request.node.name}") as ids:
-            asyncio.get_running_loop().call_later(0.05, turned.set)
-            return await why_unready_async(ids, timeout="30s")
-
-    assert asyncio.run(main()) == ""
 
 
 def test_it_is_red_before_a_call_fails():

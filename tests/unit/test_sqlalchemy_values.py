@@ -59,20 +59,6 @@ def test_many_that_come_back(case, engine):
         assert found.all() == [(n, "NOW") for n in ids]
 
 
-def test_objects_with_what_the_database_makes(case, engine):
-    kind, order, ids = case
-    with Session(engine) as session:
-        some = [order(id=value_of(kind, n)) for n in ids]
-        assert [each.id for each in some] == ids
-        session.add_all(some)
-        session.flush()
-        assert {each.made for each in some} == {"NOW"}
-        session.expire_all()
-        assert [each.id for each in some] == ids
-        assert session.get(order, value_of(kind, ids[0])) is some[0]
-        assert session.get(order, ids[1]) is some[1]
-
-
 def test_a_text_that_is_no_id(case, engine):
     _kind, order, ids = case
     with pytest.raises(CodecError):

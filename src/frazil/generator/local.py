@@ -107,11 +107,3 @@ class LocalGenerator(_Base, Endless, Generator):
 @cache  # an import costs more than a short array
 def _arrays() -> Any:
     return load("frazil.schemes.arrays")
-
-
-def open_request(request: Request) -> Generator:
-    """The generator of a request. Contacts nothing until the first ID is requested."""
-    if request.url.maker == "registry":
-        return LocalGenerator(request)
-    generator: Generator = request.url.opened_by.load().open_generator(request)
-    return generator

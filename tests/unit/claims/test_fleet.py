@@ -18,12 +18,6 @@ def fleet(layout, *slots, now_us=1_800_000_000_000_000):
     return fleet_of(node_holdings(found), Layout.parse(layout))
 
 
-def test_nobody():
-    empty = fleet(TIMED)
-    assert (empty.members, empty.hosts, empty.rate_hz, empty.unknown) == (0, 0, 0, 0)
-    assert (empty.nodes, empty.capacity_hz) == (1024, 1024 * 4_096_000)
-
-
 def test_only_held_claims_count():
     late, over = 1 << 39, 1
     found = fleet(
@@ -35,13 +29,3 @@ def test_only_held_claims_count():
         (7, late, ""),
     )
     assert (found.members, found.hosts, found.rate_hz, found.unknown) == (3, 2, 1500, 1)
-
-
-def test_each_deployment_has_all_node_numbers():
-    found = fleet(TIMED, (3, 1 << 39, "a:1"), (1024 + 3, 1 << 39, "b:1"))
-    assert (found.nodes, found.capacity_hz) == (2048, 2048 * 4_096_000)
-
-
-def test_numbers_without_time_have_no_rate_limit():
-    found = fleet("sequence:63", (0, 100, "a:1 7/s"))
-    assert (found.members, found.rate_hz, found.nodes, found.capacity_hz) == (1, 7, 1, None)

@@ -57,11 +57,6 @@ def test_what_is_wrong_is_named(site, wrong, ids, words):
     assert words in text
 
 
-def test_one_namespace_may_have_two_texts(site):
-    same = {"namespace": "order", "prefix": "o_", "encoding": "hex"}
-    assert found(FRAZIL=setting(other=same))[0] == set()
-
-
 def test_a_generator_as_a_default_is_found(site, monkeypatch):
     with frazil.open("memory:") as ids:
         monkeypatch.setattr(site.Order._meta.get_field("note"), "default", ids)

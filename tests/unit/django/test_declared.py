@@ -42,17 +42,6 @@ def test_arguments_reach_open_and_scheme(site):
     assert declared(None, "site.Customer").name == "site.Customer"
 
 
-def test_a_setting_may_be_missing(site):
-    from django.conf import settings
-    from django.test import override_settings
-
-    from frazil.django.declared import declared
-
-    with override_settings():
-        del settings.FRAZIL
-        assert declared(None).scheme == frazil.scheme()
-
-
 def test_a_password_is_not_shown(site):
     from django.test import override_settings
 

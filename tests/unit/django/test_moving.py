@@ -4,16 +4,6 @@ import pytest
 
 from frazil.errors import CodecError, ConfigError
 
-OLD = 17
-
-
-@pytest.fixture
-def moving(site, settings_of):
-    """The models, with keys up to 1000 of the database in the table of orders."""
-    settings_of(order={"prefix": "order_", "encoding": "base62", "old_keys": 1000})
-    site.Order(id=OLD, note="old").save(force_insert=True)
-    return site
-
 
 @pytest.fixture
 def settings_of():
@@ -33,25 +23,6 @@ def settings_of():
     yield use
     for each in reversed(used):
         each.disable()
-
-
-def test_an_old_row_keeps_its_text(moving):
-    old, new = moving.Order.objects.get(note="old"), moving.Order.objects.create(note="new")
-    assert (str(old.pk), old.pk) == ("17", OLD)
-    assert str(new.pk).startswith("order_")
-    for given in ("17", 17, old.pk):
-        assert moving.Order.objects.get(pk=given) == old
-    item = moving.Item.objects.create(order_id="17")
-    assert moving.Item.objects.get(order="17") == item
-    old.note = "changed"
-    old.save()
-    assert moving.Order.objects.get(pk=17).note == "changed"
-
-
-@pytest.mark.parametrize("wrong", ["017", "1001", "17.0", "-17", "٣", "1" * 5000, "user_1"])
-def test_nothing_else_is_read(moving, wrong):
-    with pytest.raises(CodecError):
-        moving.Order.objects.get(pk=wrong)
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,3 @@ def test_one_is_not(site):
         # The other one may be new, and wait, if a test before this one has emptied the memory.
         reply = until(lambda: b"does not answer" in (one := answer()).content and one, "the reason")
     assert reply.status_code == 503
-
-
-def test_the_default_counts_alone(site):
-    dead = {"url": "redis://127.0.0.1:1?timeout=100ms"}
-    with override_settings(FRAZIL={"url": "memory:", "schemes": {"order": {}, "default": dead}}):
-        assert until(lambda: answer().status_code == 200, "an answer of 200")
-    with override_settings(FRAZIL=dead):
-        assert answer().status_code == 503

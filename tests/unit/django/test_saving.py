@@ -22,19 +22,6 @@ def test_a_new_row_is_one_statement(site):
     assert queries(again.save) == ["UPDATE"]
 
 
-def test_save_with_the_key_of_a_row_changes_it(site):
-    first = site.Order.objects.create(note="a")
-    site.Order(id=first.id, note="b").save()
-    site.Order(id=str(first.id), note="c").save()
-    assert [each.note for each in site.Order.objects.all()] == ["c"]
-
-
-def test_save_with_a_new_key_inserts_it(site):
-    n = site.Order._meta.pk.new_id()
-    site.Order(id=n).save()
-    assert site.Order.objects.get().id == n
-
-
 def test_a_forced_update_without_a_key(site):
     with pytest.raises(ValueError, match="Cannot force an update"):
         site.Order().save(force_update=True)
@@ -45,13 +32,6 @@ def test_a_forced_update_without_a_key(site):
 def test_the_field_has_no_default(site):
     assert not site.Order._meta.pk.has_default()
     assert site.Order().pk is None
-
-
-def test_a_copy_is_a_new_row(site):
-    order = site.Order.objects.create(note="a")
-    old, order.pk = order.pk, None
-    order.save()
-    assert (site.Order.objects.count(), order.pk > old) == (2, True)
 
 
 def test_many_with_conflicts_get_no_key_that_no_row_has(site):

@@ -31,15 +31,6 @@ def test_a_wait_inside_a_loop_is_told_once(tmp_path):
     assert told[0].filename == __file__
 
 
-@pytest.mark.parametrize("method", ["take", "array"])
-def test_also_for_many(tmp_path, method):
-    async def run():
-        return getattr(ids, method)(3)
-
-    with new(tmp_path) as ids, pytest.warns(RuntimeWarning, match="blocks the event loop"):
-        assert len(asyncio.run(run())) == 3
-
-
 def test_elsewhere_nothing_is_said(tmp_path):
     def ready():
         ids.ready()

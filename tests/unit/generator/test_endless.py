@@ -34,13 +34,6 @@ def test_a_generator_is_not_a_column(trap):
         trap(ids)
 
 
-def test_it_says_what_to_write():
-    with frazil.open("memory:endless") as ids:
-        for trap in (set, np.array, pd.Series, pl.Series, pa.array):
-            with pytest.raises(TypeError, match=r"ids\.array\(n\)"):
-                trap(ids)
-
-
 def test_signed_arrays():
     with frazil.open("memory:endless") as ids:
         first, array = ids(), ids.array(10_000, dtype="int64")

@@ -1,14 +1,13 @@
 """The records of a claim's life, on a real server: each thing once, and never a password."""
 
 import logging
-import re
 
 import pytest
 
 import frazil
 from frazil.claims.claim import Claim
 from frazil.errors import ClockError, ConfigError, PoolExhausted, RegistryUnavailable
-from frazil.generator.journal import Journal, is_loss
+from frazil.generator.journal import Journal
 from frazil.registries.base import terms_of
 from frazil.schemes.scheme import scheme
 from frazil.system.clock import sortable_text
@@ -52,12 +51,6 @@ def own():
         yield server
 
 
-def _all_of(ids):
-    """Use up what is left of the claim."""
-    while True:
-        ids()
-
-
 def url_of(server, **options):
     query = "&".join(f"{name}={value}" for name, value in options.items())
     return f"redis://:hunter2@127.0.0.1:{server.port}?{query}"
@@ -94,39 +87,6 @@ def test_mint_tells_its_claim(records, own):
     (granted,) = records.of("claim granted")
     assert granted.frazil_mint is True
     assert granted.frazil_start <= scheme().unpack(n)["time"] < granted.frazil_end
-
-
-def test_a_store_that_comes_back_empty(records):
-    """Away and back once each, whatever calls came between; and the loss."""
-    with Server(requirepass="hunter2") as server:
-        url = url_of(server, horizon="1s", timeout="500ms")
-        frazil.init(url, namespace="lost", new=True)
-        with frazil.open(url, namespace="lost", timeout="500ms") as ids:
-            ids.ready("60s")
-            server.kill()
-            until(lambda: records.of("store away"), "the store is away")
-            for _ in range(2):
-                with pytest.raises(RegistryUnavailable):
-                    _all_of(ids)
-            server.start()
-            until(lambda: records.of("store back"), "the store is back")
-            ids.ready("60s")
-        seen = records.events(logging.WARNING)
-        assert seen.count("store away") == seen.count("store back") == 1
-        assert "loss noticed" in seen
-        (away,), (back,) = records.of("store away"), records.of("store back")
-        assert "redis://:***@" in away.getMessage()
-        assert "hunter2" not in repr([vars(record) for record in records])
-        assert back.frazil_away_s == pytest.approx(back.created - away.created, abs=30)
-        assert re.search(r"store back after \d+\.\d s: namespace 'lost'", back.getMessage())
-
-
-def test_a_healthy_generator_says_nothing_at_warning(records, own):
-    with frazil.open(url_of(own), namespace="life", keep="1s") as ids:
-        ids()
-        until(lambda: records.of("claim given back"), "it was idle")
-        ids()
-    assert records.events(logging.WARNING) == []
 
 
 def test_node_numbers_run_out(records):
@@ -166,13 +126,6 @@ def test_a_renewal_is_late(records, journal):
         ("WARNING", "claim renewed late"),
     ]
     assert records[2].frazil_late_s == 1.1
-
-
-def test_a_claim_is_lost_before_or_after_its_end(records, journal):
-    journal("lost", claim=CLAIM, ended=True)
-    journal("lost", claim=CLAIM, ended=False)
-    flush(10)
-    assert [record.levelname for record in records] == ["INFO", "WARNING"]
 
 
 def test_a_refusal_is_told_once_until_the_next_grant(records, journal):
@@ -218,20 +171,6 @@ def test_a_claim_that_begins_later_names_its_wait(records, journal):
     journal("granted", claim=Claim(5, 3000, 4000, "t", epoch_us + 3_000_000))
     flush(10)
     assert [getattr(record, "frazil_usable_in_s", None) for record in records] == [2.0, None]
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "lost"),
-    [
-        ("", "a", False),
-        ("a", "a", False),
-        ("a", "b", True),
-        ("0@a", "1@b", False),
-        ("0@a", "0@b", True),
-    ],
-)
-def test_a_loss_is_another_record_of_the_same_store(before, now, lost):
-    assert is_loss(before, now) is lost
 
 
 def test_a_counter_names_values(records):

@@ -1,7 +1,5 @@
 """The status of a generator, in each of its states, from any thread, task and signal handler."""
 
-import asyncio
-import signal
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +11,6 @@ from frazil.generator.status import Status
 from frazil.remote.icicle.server import icicle_script
 from tests.servers.redis import Server, until
 from tests.tools.forks import child
-from tests.tools.waiting import refusal
 
 
 @pytest.fixture(scope="module")
@@ -51,16 +48,6 @@ def test_before_in_and_after_use(url):
     after = ids.status()
     assert (after.closed, after.claimed, after.issued) == (True, False, 7)
     assert after.why_unready() == "the generator is closed"
-
-
-def test_an_awaited_generator_has_the_same(url):
-    async def main():
-        async with frazil.aio.open(url) as ids:
-            await ids.take(3)
-            return ids.status()
-
-    status = asyncio.run(main())
-    assert (status.issued, status.claimed) == (3, True)
 
 
 def test_a_counter_has_seconds_at_its_pace(url):
@@ -128,19 +115,6 @@ def test_a_store_that_is_stopped(own):
             assert status.last_error
 
 
-def test_no_free_node_number(request):
-    tiny = "sign:1=0 time:39 node:1 sequence:23 @1ms since 2025-01-01T00:00:00Z"
-    url = f"memory:{request.node.name}?horizon=10min"
-    with frazil.open(url, tiny) as one, frazil.open(url, tiny) as two:
-        one(), two()
-        for each in (one, two):
-            until(lambda each=each: each.status().seconds_left > 60, "a claim of a horizon")
-        with frazil.open(url, tiny, timeout="50ms") as third:
-            refusal(third)
-            assert third.status().blocked
-            assert "all 2 node numbers are in use" in third.status().why_unready()
-
-
 def test_what_a_store_said_is_no_reason_once_it_is_away():
     with Server() as server:
         url = f"{server.url}?horizon=10s&timeout=200ms"
@@ -167,20 +141,6 @@ def test_a_child_has_no_claim_of_its_parent(tmp_path):
 
         assert child(works) == 0
         assert ids.status().issued == 5
-
-
-def test_a_signal_handler_reads_it_at_any_moment(url):
-    found = []
-    ids = frazil.open(url)
-    before = signal.signal(signal.SIGALRM, lambda *_: found.append(ids.status()))
-    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
-    try:
-        until(lambda: ids() and len(found) > 50, "some signals")
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        ids.close()
-    assert [each.issued for each in found] == sorted(each.issued for each in found)
 
 
 def test_a_pool_of_servers_that_make_ids(own):

@@ -51,13 +51,6 @@ def test_none_twice_and_each_of_its_version(version: int) -> None:
     assert (found == sorted(found)) == (version == 7)
 
 
-def test_two_generators_have_two_nodes(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/claims.db"
-    with frazil.open(url, scheme="uuid7") as one, frazil.open(url, scheme="uuid7") as other:
-        nodes = {one.uuid().node, other.uuid().node}
-    assert nodes == {0, 1}
-
-
 def test_awaited() -> None:
     async def work() -> list[uuid.UUID]:
         async with aio.open("memory:", "uuid7", namespace="uuid7") as ids:

@@ -75,9 +75,3 @@ def test_path_is_a_file_with_claims(tmp_path, monkeypatch, name):
 def test_scheme(options):
     with pytest.raises((ConfigError, LayoutError)):
         frazil.scheme("uniqueid-spread", **options)
-
-
-@pytest.mark.parametrize("n", [-1, "3", 1.5, None, True])
-def test_count(n):
-    with pytest.raises(ConfigError, match="the number of IDs must be"):
-        frazil.mint(n, "memory:")

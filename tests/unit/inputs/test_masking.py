@@ -1,12 +1,9 @@
 """No password is shown: not in a repr, an error, or an attribute of an error."""
 
-import asyncio
-
 import pytest
 
 import frazil
 import frazil.aio
-from frazil.errors import ConfigError
 from frazil.inputs.masking import masked
 
 SECRET = "hunter2"
@@ -71,21 +68,4 @@ def test_invalid_url(url, fault):
         fault = fault.replace("?", "&")
     with pytest.raises(frazil.FrazilError) as caught, frazil.open(url + fault, timeout=0.05) as ids:
         ids()
-    assert not [text for text in told(caught.value) if SECRET in text]
-
-
-def test_asyncio_generator():
-    async def main():
-        ids = frazil.aio.open(URLS[-1], timeout=0.05)
-        with pytest.raises(frazil.FrazilError) as caught:
-            await ids()
-        await ids.aclose()
-        return [repr(ids), *told(caught.value)]
-
-    assert not [text for text in asyncio.run(main()) if SECRET in text]
-
-
-def test_options_that_icicle_does_not_accept():
-    with pytest.raises(ConfigError, match="takes no block=") as caught:
-        frazil.open(URLS[-1], block=3)
     assert not [text for text in told(caught.value) if SECRET in text]

@@ -49,10 +49,6 @@ sequence  5"""
     )
 
 
-def test_a_reversed_field_is_marked() -> None:
-    assert "│ 42~ " in draw(SPREAD)
-
-
 def test_a_piece_wider_than_a_row_is_cut() -> None:
     assert (
         draw(Layout.parse("sequence:20"), 0b1011_0110_0001_1110_0101, width=16)
@@ -86,20 +82,6 @@ def test_every_bit_is_drawn_once_and_rows_keep_the_width(layout: Layout, width: 
         assert max(map(len, lines)) <= width
     if width >= 300:
         assert len(lines) == 6
-
-
-def test_a_node_in_parts_is_shown_whole_too() -> None:
-    drawing = draw(DISCORD, 175928847299117063)
-    assert drawing.endswith(
-        "worker    1\nprocess   0\nsequence  7\nnode      32 (from all its fields)"
-    )
-    assert "= 2016-04-30T11:18:25.796Z" in drawing
-
-
-def test_moments_past_the_years_of_datetime() -> None:
-    assert "= year 7482" in draw(WIDE, WIDE.pack(time=2**71 - 1, node=0, sequence=0))
-    unset = Layout.parse("time:8 sequence:3 @1s since ?")
-    assert "time      1 = a tick of an epoch not chosen yet" in draw(unset, 8)
 
 
 def test_spans_are_the_id_in_binary() -> None:

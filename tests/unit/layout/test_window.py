@@ -1,37 +1,9 @@
 """Windows: exactly the IDs of an interval, or a refusal that says what is in the way."""
 
-from datetime import UTC, datetime, timedelta, timezone
-
 import pytest
 
 from frazil.errors import LayoutError
 from frazil.layout.layout import Layout
-
-
-def test_a_window_holds_exactly_the_ids_of_its_moments() -> None:
-    layout = Layout.parse("zero:2=1 time:4 node:2 flag:1=0 @1s since 1970-01-01T00:00:00Z")
-    ids = [layout.pack(time=t, node=n) for t in range(16) for n in range(4)]
-    cuts = [0, 1, 999_999, 1_000_000, 1_000_001, 7_500_000, 15_000_001, 16_000_000]
-    for start in cuts:
-        for stop in (cut for cut in cuts if cut >= start):
-            window = layout.window(start, stop)
-            held = [n for n in ids if start <= (layout.unpack(n).moment_us or 0) < stop]
-            assert [n for n in ids if n in window] == held
-
-
-def test_a_window_of_datetimes() -> None:
-    layout = Layout.parse("time:32 node:10 sequence:11 @1s since 2025-01-01T00:00:00Z")
-    start = datetime(2025, 1, 1, 1, tzinfo=timezone(timedelta(hours=1)))
-    window = layout.window(start, datetime(2025, 1, 1, 0, 0, 3, tzinfo=UTC))
-    assert window == range(3 << 21)
-
-
-def test_the_constants_above_the_time_are_in_the_window() -> None:
-    layout = Layout.parse("c[1..1]=3 time:4 c[0..0] sequence:2 @1s since 1970-01-01T00:00:00Z")
-    assert layout.window(0, 1_000_000) == range(0b1_0000_000, 0b1_0001_000)
-    number = layout.pack(time=0, sequence=3)
-    assert number in layout.window(0, 1_000_000)
-    assert number not in layout.window(1_000_000, 2_000_000)
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,6 @@ def names(*need):
     return [plan.name for plan in of(*need)]
 
 
-def test_a_scheme_with_a_name_is_proposed_if_it_is_enough():
-    assert names(64, 2000, 2060) == ["icicle", "js53", "uuid7"]
-    assert names(1024, 4_096_000, 2084)[0] == "icicle"  # its last full year
-    assert names(1024, 4_096_000, 2085)[0] != "icicle"
-
-
 def test_the_spare_bits_go_to_the_nodes_first():
     """200 nodes are 400 while their processes are replaced."""
     assert names(200, 5000, 2060) == [
@@ -34,13 +28,6 @@ def test_the_spare_bits_go_to_the_nodes_first():
         "time:41 node:9 sequence:3 @1ms since 2026-01-01T00:00:00Z",
         "uuid7",
     ]
-
-
-def test_a_uuid_is_the_last_proposal_and_the_only_one_if_64_bits_are_not_enough():
-    assert names(1_000_000, 1_000_000, 2200) == ["uuid7"]
-    assert names(1, 1, 9999)[-1] == "uuid7"
-    narrow, uuid = of(5000, 100_000, 2100)
-    assert (narrow.layout.bits, uuid.name) == (64, "uuid7")
 
 
 @given(
@@ -77,8 +64,3 @@ def test_every_proposal_is_enough(nodes, node_hz, year):
 def test_a_need_outside_its_limits(need):
     with pytest.raises(ConfigError, match="choose another"):
         of(*need)
-
-
-def test_the_largest_need_fits():
-    (plan,) = of(NODES_MOST, RATE_MOST_HZ, 9999)
-    assert plan.layout.bits == 128

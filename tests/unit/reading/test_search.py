@@ -36,12 +36,6 @@ def test_old_id_of_the_scheme_is_found_in_noise():
     assert found(Search(scheme(), NOW_US), f"{NOISE} id={text}") == [text]
 
 
-def test_the_first_of_many():
-    texts = [made(ago_s=age) for age in (300, 200, 100)]
-    findings = Search(scheme(), NOW_US).find(" ".join(texts), limit=2)
-    assert [finding.fits[0].reading.text for finding in findings] == texts[:2]
-
-
 def test_other_schemes_are_found_when_the_default_is_not_there():
     text = made("tsid", prefix="order_")
     (finding,) = Search(scheme(), NOW_US).find(f"{NOISE} {text}")
@@ -63,13 +57,6 @@ def test_a_named_scheme_reads_a_whole_text():
     assert Search(scheme(), NOW_US).find("1")[0].fits[0].scheme.name == "tickets"
 
 
-def test_id_that_the_default_scheme_cannot_have_made_is_guessed():
-    text = made("snowflake")
-    (finding,) = Search(scheme(), NOW_US).find(text)
-    assert finding.guessed
-    assert finding.fits[0].scheme.name == "snowflake"
-
-
 @pytest.mark.parametrize("name", ["tsid", "sonyflake", "discord", "uniqueid-spread"])
 def test_far_more_likely_scheme_wins(name):
     (finding,) = Search(scheme(), NOW_US).find(made(name))
@@ -77,24 +64,11 @@ def test_far_more_likely_scheme_wins(name):
     assert finding.fits[0].scheme.name == name
 
 
-def test_rivals_are_known():
-    (finding,) = Search(scheme(), NOW_US).find("175928847299117063")
-    assert finding.fits[0].scheme.name == "icicle"
-    assert "discord" in [fit.scheme.name for fit in finding.fits[1:]]
-    assert not finding.guessed
-
-
 def test_a_scheme_is_no_rival_of_itself():
     """A prefix makes another scheme of the same name."""
     search = Search(scheme("tsid", prefix="order_"), NOW_US)
     (finding,) = search.find(made("tsid", prefix="order_"))
     assert [fit.scheme.name for fit in finding.fits].count("tsid") == 1
-
-
-def test_strict():
-    search = Search(scheme(encoding="base62"), NOW_US, named=True, strict=True)
-    assert found(search, made()) == []
-    assert found(search, made(encoding="base62")) == [made(encoding="base62")]
 
 
 @pytest.mark.parametrize(

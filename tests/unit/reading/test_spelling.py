@@ -33,30 +33,12 @@ def test_hex_as_others_write_it(text):
     assert found(text)["hex"] == N
 
 
-def test_short_hex_after_0x():
-    assert found("0xff") == {"hex": 255}
-    assert found("0x1ffffffffffffffff") == {}
-    assert found("0x") == {}
-
-
 def test_signed():
     assert found("-1") == {"decimal": (1 << 64) - 1}
     assert found(str(-(1 << 63))) == {"decimal": 1 << 63}
     assert found(str(-(1 << 63) - 1)) == {}
     assert found("-0") == {}
     assert found("-1", bits=53) == {}
-
-
-def test_check_character():
-    text = Codec("base32", 64, check=True).encode(N)
-    assert found(text) == {"base32 with a check character": N}
-    wrong = text[:-1] + ("0" if text[-1] != "0" else "1")
-    assert found(wrong) == {}
-
-
-def test_prefix():
-    (reading,) = readings("order_item_" + Codec("base32", 64).encode(N), 64)
-    assert (reading.prefix, reading.number) == ("order_item_", N)
 
 
 @pytest.mark.parametrize(

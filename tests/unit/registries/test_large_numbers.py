@@ -51,19 +51,6 @@ def test_the_largest_constants(store):
     assert whole_life(connect(store, "largest", scheme)) == site << 10
 
 
-@pytest.mark.parametrize("site", [2**53, 2**63, 2**64 - 1])
-def test_constants_that_no_store_counts(store, site):
-    with pytest.raises(ConfigError, match="use smaller constants") as caught:
-        connect(store, "beyond", frazil.scheme(SITES, fields={"site": site}))
-    assert caught.value.value == site << 10
-
-
-def test_more_node_numbers_than_a_store_counts(store):
-    registry = connect(store, "nodes", frazil.scheme(NODES))
-    assert whole_life(registry) == 0
-    assert len(registry.terms.slots) == 2**63 - 1
-
-
 @pytest.mark.parametrize("node", [2**63 - 1, 2**63, 2**64 - 1])
 def test_a_static_number_that_no_store_counts(tmp_path, node):
     with pytest.raises(ConfigError, match=r"is not within 0\.\.9223372036854775806") as caught:

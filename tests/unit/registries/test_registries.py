@@ -11,10 +11,9 @@ from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect, memory
-from frazil.registries.sqlite.files import LOCAL_FILESYSTEMS, state_home
+from frazil.registries.sqlite.files import state_home
 from frazil.registries.sqlite.registry import SqliteRegistry, default_path
 from frazil.registries.static import node_number
-from frazil.system.host import filesystem_of
 
 ICICLE = frazil.scheme("icicle")
 
@@ -92,19 +91,6 @@ class TestSqlite:
         with pytest.raises(ConfigError, match="another version"):
             registry.grant(ask_of(LastSeen()), 10)
 
-    def test_a_busy_file(self, tmp_path):
-        path = tmp_path / "claims.db"
-        registry = connect(f"sqlite://{path}?busy=50ms", "x", ICICLE)
-        registry.grant(ask_of(LastSeen()), 10)
-        db = sqlite3.connect(path, isolation_level=None)
-        db.execute("BEGIN IMMEDIATE")
-        with pytest.raises(RegistryUnavailable, match="busy") as caught:
-            registry.grant(ask_of(LastSeen()), 10)
-        assert caught.value.outcome_known
-        db.execute("ROLLBACK")
-        db.close()
-        registry.grant(ask_of(LastSeen()), 10)
-
     def test_a_replacement_between_open_and_commit_is_seen(self, tmp_path, monkeypatch):
         path = tmp_path / "claims.db"
         registry = connect(f"sqlite://{path}", "x", ICICLE)
@@ -120,9 +106,6 @@ class TestSqlite:
         with pytest.raises(RegistryUnavailable, match="replaced") as caught:
             registry.grant(ask_of(LastSeen()), 10)
         assert not caught.value.outcome_known
-
-    def test_the_file_system_of_this_machine_is_known(self, tmp_path):
-        assert filesystem_of(tmp_path) in LOCAL_FILESYSTEMS
 
 
 class TestStatic:
@@ -149,19 +132,6 @@ class TestStatic:
             with pytest.raises(ConfigError) as caught:
                 node_number(text)
             assert str(caught.value).endswith(step)
-
-    def test_the_node_is_the_number(self, tmp_path):
-        with frazil.open(f"static:7?state={tmp_path}/s.db", "discord", lead="1s") as ids:
-            assert ids.scheme.unpack(ids())["node"] == 7
-
-    def test_two_on_one_host_share_it_in_time(self, tmp_path):
-        url = f"static:7?state={tmp_path}/s.db&horizon=200ms"
-        wide = "time:40 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
-        both = [frazil.open(url, wide, lead="200ms") for _ in range(2)]
-        numbers = [n for _ in range(5) for ids in both for n in ids.take(500)]
-        assert len(set(numbers)) == 5000
-        for ids in both:
-            ids.close()
 
     def test_an_unwritable_place_names_the_way_out(self, tmp_path):
         blocked = tmp_path / "file"

@@ -49,12 +49,6 @@ def told(sid, heard_us):
     return remembered(ask, Wait(1, LastSeen(sid, 1, heard_us)), heard_us, TERMS).told_us
 
 
-def test_the_first_of_this_host_counts():
-    sid = os.urandom(8).hex()
-    assert [told(sid, us) for us in (5_000, 6_000, 4_000)] == [5_000, 5_000, 4_000]
-    assert told(os.urandom(8).hex(), 7_000) == 7_000
-
-
 @pytest.mark.parametrize("content", ["", "x", "-1"])
 def test_a_note_that_is_none(content):
     sid = os.urandom(8).hex()
@@ -88,9 +82,3 @@ def test_a_note_of_another_user(monkeypatch):
     uids = iter([me, me + 1])
     monkeypatch.setattr(module.os, "geteuid", lambda: next(uids))
     assert told(sid, 6_000) == 6_000
-
-
-def test_no_place(monkeypatch):
-    monkeypatch.setenv("FRAZIL_LOCKS", "/nowhere")
-    sid = os.urandom(8).hex()
-    assert [told(sid, us) for us in (5_000, 6_000)] == [5_000, 6_000]

@@ -30,19 +30,6 @@ def share(request):
     return lambda *key: SharedLinks(Link, request.node.name, *key)
 
 
-def test_a_verb_meanwhile_has_its_own_link_and_one_is_kept(share):
-    one, other = share(), share()
-    with one.taken() as first:
-        with other.taken() as second:
-            assert second is not first
-        with other.taken() as again:
-            assert again is second
-    assert first.closed is True
-    with one.taken() as kept:
-        assert kept is second
-        assert kept.closed is False
-
-
 def test_threads_never_have_the_same_link(share):
     registries = [share() for _ in range(8)]
     busy, twice = set(), []
@@ -105,16 +92,6 @@ def test_the_link_is_collected_with_the_last_registry(share):
         assert found == [1]
     finally:
         gc.enable()
-
-
-def test_a_registry_that_was_collected_keeps_no_link_open(share):
-    one, other = share(), share()
-    for registry in (one, other):
-        with registry.taken() as link:
-            pass
-    del other, registry
-    one.close()
-    assert link.closed is True
 
 
 @pytest.mark.parametrize("inside", [False, True])

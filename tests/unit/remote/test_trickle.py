@@ -104,17 +104,6 @@ class TestIcicle:
                 fails_within(1, ids)
             assert len(set(ids.take(50))) == 50
 
-    def test_awaited(self, wire):
-        with wire.trickling():
-            fails_within(1, lambda: asyncio.run(awaited(f"icicle://127.0.0.1:{wire.port}")))
-
-    def test_a_server_has_a_time_limit(self, wire):
-        with frazil.open(f"icicle://127.0.0.1:{wire.port}?timeout=400ms", timeout=60) as ids:
-            ids()
-            server = ids._life.pool.standings[0].server
-            with wire.trickling(0.02):
-                fails_within(0.4, lambda: server.issue(1, 0))
-
     def test_other_servers_are_asked_in_time(self, wire):
         """The first call reads all three shards; later ones sometimes try the slow one again."""
         with ExitStack() as kept:
@@ -228,12 +217,3 @@ class TestService:
     def test_awaited(self, service):
         with serving(service) as (wire, url), wire.trickling():
             fails_within(1, lambda: asyncio.run(awaited(url)))
-
-    def test_through_a_proxy_of_the_environment(self, service, monkeypatch):
-        """The driver has other connections for a proxy."""
-        monkeypatch.delenv("no_proxy", raising=False)
-        monkeypatch.delenv("NO_PROXY", raising=False)
-        with serving(service) as (wire, _):
-            monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{wire.port}")
-            with frazil.open("http://there.invalid/a", timeout=1) as ids, wire.trickling():
-                fails_within(1, ids)

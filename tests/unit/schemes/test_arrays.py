@@ -73,8 +73,3 @@ def test_the_first_number_out_of_range_is_named(numbers: np.ndarray) -> None:
 def test_a_negative_number_does_not_come_round_from_the_top() -> None:
     with pytest.raises(CodecError, match="element 0"):
         Codec("hex", 64).encode_array(np.array([-1]))
-
-
-def test_small_and_signed_integers_are_numbers() -> None:
-    for dtype in ("i1", "u1", "<i4", ">u8"):
-        assert Codec("hex", 8).encode_array(np.array([7, 100], dtype)).tolist() == [b"07", b"64"]

@@ -57,18 +57,6 @@ def test_constants_are_a_mask_and_a_value(name: str) -> None:
         assert (n & mask == value) == (not of.unpack(n).foreign)
 
 
-def test_columns_of_every_library() -> None:
-    of = scheme("icicle")
-    ids = np.array(some(of), np.int64)
-    expected = of.unpack_many(ids)
-    for same in (pa.array(ids), pa.chunked_array([ids]), pl.Series(ids), pd.Series(ids)):
-        found = of.unpack_many(same)
-        assert all((found[role] == expected[role]).all() for role in expected)
-        assert of.format_many(same).tolist() == of.format_many(ids).tolist()
-    assert pa.table(expected).num_rows == len(pl.DataFrame(expected)) == len(ids)
-    assert pd.DataFrame(expected)["time"].dtype == "datetime64[us]"
-
-
 @pytest.mark.parametrize(
     ("column", "error", "words"),
     [

@@ -58,15 +58,6 @@ def test_a_uuid_scheme_becomes_base62() -> None:
         scheme("uuid7", key=OLD, encoding="uuid")
 
 
-def test_a_prefix_a_key_and_an_id_change_the_text() -> None:
-    texts = {
-        s.format(n)[-11:]
-        for s in (keyed(), keyed(prefix="user_"), keyed(prefix=""), keyed(key=NEW))
-        for n in (0, 1, 4096, 2**63 - 1)
-    }
-    assert len(texts) == 16
-
-
 def test_the_number_the_fingerprint_and_the_fields_have_no_key() -> None:
     plain = scheme("icicle", prefix="order_")
     assert keyed().fingerprint == plain.fingerprint == keyed(key=NEW).fingerprint

@@ -11,7 +11,6 @@ from uuid import UUID
 import pytest
 
 from frazil.errors import CodecError, ConfigError, LayoutError
-from frazil.layout.layout import Layout
 from frazil.schemes.scheme import PRESETS, Scheme, names, scheme
 from frazil.schemes.shuffle import Shuffle
 
@@ -111,28 +110,6 @@ def test_known_ids() -> None:
     )
 
 
-# Shifts read off the table of presets; base62 by repeated division.
-OTHERS = [
-    ("snowflake", {"time": 1, "node": 2, "sequence": 3}, 1 << 22 | 2 << 12 | 3, "4202499"),
-    ("sonyflake", {"time": 1, "sequence": 2, "node": 3}, 1 << 24 | 2 << 16 | 3, "16908291"),
-    ("tsid", {"time": 1, "node": 2, "sequence": 3}, 1 << 22 | 2 << 12 | 3, "0000000040803"),
-    (
-        "chibrary-time",
-        {"time": 1, "sequence": 2, "node": 3, "version": 7},
-        7 << 44 | 1 << 12 | 2 << 4 | 3,
-        "Yy2bqmKR",
-    ),
-    ("chibrary-40", {"server": 1, "pid": 2, "sequence": 3}, 1 << 36 | 2 << 20 | 3, "1D0mig7"),
-    ("js53", {"time": 1, "node": 2, "sequence": 3}, 1 << 21 | 2 << 11 | 3, "2101251"),
-    ("tickets", {"sequence": 2**63 - 1}, 2**63 - 1, "9223372036854775807"),
-]
-
-
-@pytest.mark.parametrize(("name", "values", "n", "text"), OTHERS, ids=lambda value: str(value)[:13])
-def test_other_presets(name: str, values: dict[str, int], n: int, text: str) -> None:
-    check(preset(name), n, text, **values)
-
-
 EPOCHS_US = {
     "icicle": 1455788600316_000,
     "snowflake": 1288834974657_000,
@@ -185,22 +162,6 @@ def test_the_table_of_presets() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_positions_are_where_the_bits_come_out(name: str) -> None:
-    s = preset(name)
-    zero = dict.fromkeys((field.name for field in s.layout.fields), 0)
-    for role in ("time", "node", "run", "sequence"):
-        positions = s.positions(role)
-        assert len(positions) == s.layout.bits_of(role)
-        if role in zero:
-            for bit, position in enumerate(positions):
-                assert s.pack(**{**zero, role: 1 << bit}) == 1 << position
-
-
-def test_positions_of_a_node_in_parts() -> None:
-    assert scheme("discord").positions("node") == tuple(range(12, 22))
-
-
-@pytest.mark.parametrize("name", PRESETS)
 def test_any_preset_can_be_shuffled_and_keeps_its_meaning(name: str) -> None:
     plain = preset(name)
     shuffled = scheme(plain, shuffle="seed:v1:hello")
@@ -217,13 +178,6 @@ def test_any_preset_can_be_shuffled_and_keeps_its_meaning(name: str) -> None:
                 s.unpack(n)
             with pytest.raises(CodecError):
                 s.format(n)
-
-
-def test_a_layout_text_is_a_scheme() -> None:
-    text = "version:3=0 run:30 sequence:14"
-    s = scheme(text)
-    assert (s.name, s.encoding, str(s.layout)) == ("custom", "decimal", text)
-    assert s.fingerprint == Layout.parse(text).fingerprint
 
 
 def test_a_scheme_has_only_the_given_changes() -> None:
@@ -374,10 +328,6 @@ def test_a_value_from_outside_is_read(name: str) -> None:
 def test_what_is_no_id_is_refused(value: object) -> None:
     with pytest.raises(CodecError):
         scheme("icicle").read(value)
-
-
-def test_a_uuid_is_read_where_an_id_has_128_bits() -> None:
-    assert scheme("globalid-128").read(UUID(int=7)) == 7
 
 
 @pytest.mark.parametrize(

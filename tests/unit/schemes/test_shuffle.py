@@ -32,14 +32,6 @@ def test_the_table_of_a_seed_never_changes() -> None:
     assert sha256(str(wide).encode()).hexdigest()[:16] == HELLO_128
 
 
-def test_seed_width_and_only_they_decide() -> None:
-    assert Shuffle.from_seed(7, 64) == Shuffle.from_seed("7", 64, version="v1")
-    assert Shuffle.from_seed(7, 64) != Shuffle.from_seed(8, 64)
-    assert Shuffle.from_seed(7, 1).table == (0,)
-    narrow = [n for n in Shuffle.from_seed(7, 64).table if n < 63]
-    assert narrow != list(Shuffle.from_seed(7, 63).table)
-
-
 @pytest.mark.parametrize(
     "table",
     [(), (1,), (0, 0), (0, 2), (-1, 0), (True, False), (0.0, 1), ("0",), tuple(range(129))],

@@ -148,22 +148,6 @@ def test_not_acceptable(client, accept):
     problem(client.get("/v1/plain/id", headers={"Accept": accept}), 406, "not-acceptable")
 
 
-def test_window_holds_what_was_issued_in_it(client):
-    n = int(client.get("/v1/plain/id").json()["id"])
-    moment = SCHEMES["plain"].unpack(n).moment
-    day = {"from": "2026-01-01", "to": "2126-01-01T00:00:00+00:00"}
-    assert moment.year < 2126
-    day["to"] = "2080-01-01T00:00:00Z"
-    body = client.get("/v1/plain/window", params=day).json()
-    assert (body["namespace"], body["scheme"]) == ("plain", "icicle")
-    assert (body["from"], body["to"]) == ("2026-01-01T00:00:00Z", "2080-01-01T00:00:00Z")
-    assert int(body["first"]) <= n <= int(body["last"])
-    assert body["first"] == body["first_number"]
-    empty = {"from": "2026-01-01", "to": "2026-01-01"}
-    body = client.get("/v1/plain/window", params=empty).json()
-    assert body["first"] is body["last"] is body["last_number"] is None
-
-
 @pytest.mark.parametrize(
     ("name", "params"),
     [
@@ -189,12 +173,6 @@ def test_wrong_ids_are_refused_with_the_place(client, text):
         body = problem(reply, 400, "bad-request")
         assert "position" in body
         assert "\nSend an ID of scheme" in body["detail"]
-
-
-def test_layouts(client):
-    body = client.get("/v1/layouts").json()
-    assert [one["namespace"] for one in body["namespaces"]] == list(SCHEMES)
-    assert {one["scheme"] for one in body["layouts"]} == set(frazil.schemes.scheme.names())
 
 
 def test_a_body_that_is_too_large(client):

@@ -66,16 +66,6 @@ def test_stretches_hold_the_id_and_grow(name):
     assert [one["length"] for one in found][-3:] == ["1min", "1h", "1d"]
 
 
-def test_stretches_at_the_ends_of_time():
-    scheme = frazil.scheme()
-    layout = scheme.layout
-    first, last = layout.epoch_us, layout.us_at(layout.axis_end - 1)
-    for one in stretches(scheme, first):
-        assert one["from"] == "2016-02-18T09:43:20.316Z"
-    for one in stretches(scheme, last):
-        assert one["last"] == scheme.format((1 << 63) - 1)
-
-
 def test_a_stretch_without_one_range_has_no_ids():
     scheme = frazil.scheme("globalid")
     us = scheme.unpack(some_id(scheme, 5)).moment_us

@@ -21,11 +21,6 @@ def test_new_tokens_differ_and_fit_their_hash():
     assert Guard((token(one),)).refusal(one.encode(), "issue", "a") is None
 
 
-def test_an_open_guard_allows_every_request():
-    assert Guard().is_open
-    assert Guard().refusal(b"", "admin", "a") is None
-
-
 @pytest.mark.parametrize(
     ("secret", "scope", "namespace", "refusal"),
     [

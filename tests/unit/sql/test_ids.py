@@ -17,13 +17,6 @@ def test_the_cut_makes_the_schemes_ids(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "block"), [("icicle", 64), ("sonyflake", 1), ("js53", 1), ("snowflake", 64)]
-)
-def test_a_block_leaves_some_for_others(name, block):
-    assert cut_of(frazil.scheme(name), 0).block == block
-
-
-@pytest.mark.parametrize(
     ("scheme", "problem"),
     [
         (frazil.scheme("tickets"), "needs a time"),

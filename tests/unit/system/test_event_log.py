@@ -106,16 +106,6 @@ def test_a_handler_that_makes_an_id_does_not_wait_for_its_own_record(kept):
     ids.close()
 
 
-def test_a_handler_that_waits_stops_no_renewal(kept):
-    goes_on = threading.Event()
-    kept.emit = lambda record: goes_on.wait(60)
-    with frazil.open("memory:a full pipe", timeout="60s") as ids:
-        ids()
-        until(event_log._queue.writing.locked, "the handler")
-        until(lambda: ids() and ids.status().seconds_left > 0.3, "a longer claim")
-        goes_on.set()
-
-
 def test_a_handler_that_fails_loses_its_record_alone(kept):
     first = []
 

@@ -1,15 +1,8 @@
 """The error for a package that cannot be imported."""
 
-from frazil.errors import ConfigError
 from frazil.system.extras import missing_extra
 
 STEP = 'arrays need numpy; frazil is not on PyPI yet; in a checkout, run: pip install ".[numpy]"'
-
-
-def test_a_package_that_is_not_installed():
-    error = missing_extra("arrays need numpy", "numpy", ModuleNotFoundError("No module"))
-    assert isinstance(error, ConfigError)
-    assert str(error) == f"{STEP} (No module)"
 
 
 def test_a_package_that_is_installed_and_cannot_be_loaded():

@@ -76,19 +76,6 @@ class TestLimited:
                 pass
         over.set()
 
-    def test_what_arrived_before_is_still_read(self, pair):
-        """As by a process that was stopped during its call."""
-        one, other = pair
-        other.sendall(b"answer")
-        with limited(one, boot_s()):
-            until(lambda: not sockets._watch.limits, "the deadline")
-            assert one.recv(100) == b"answer"
-            assert one.recv(100) == b""
-
-    def test_an_error_in_time_stays(self, pair):
-        with pytest.raises(ConnectionError), limited(pair[0], boot_s() + 60):
-            raise ConnectionError
-
     def test_one_that_was_closed_meanwhile(self, pair):
         def closed():
             with limited(pair[0], boot_s()):
@@ -119,13 +106,6 @@ def idle(request, monkeypatch):
     one, other = socket.socketpair()
     with one, other:
         yield one, other
-
-
-def test_an_open_connection_is_quiet(idle):
-    one, other = idle
-    other.sendall(b"x")
-    assert one.recv(1) == b"x"
-    assert is_quiet(one.fileno())
 
 
 def test_one_with_a_message_is_not(idle):

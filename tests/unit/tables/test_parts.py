@@ -26,14 +26,6 @@ def test_a_late_attempt_changes_nothing(tmp_path: Path) -> None:
     assert len(list(Path(parts.path).iterdir())) == 1
 
 
-def test_files_are_named_in_the_order_of_the_answers(tmp_path: Path) -> None:
-    parts = make_parts(tmp_path / "table")
-    tables = [pa.table({"id": [i]}) for i in range(20)]
-    kept = parts.keep(lambda: [parts.write(table) for table in tables])
-    assert [parquet.read_table(path) for path in kept] == tables
-    assert kept == sorted(kept)
-
-
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     parts = make_parts(tmp_path)
 

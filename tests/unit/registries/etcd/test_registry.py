@@ -80,11 +80,6 @@ class TestUrl:
         with pytest.raises(ConfigError, match="need etcds"):
             connect("etcd://a?ca=/x", "x", ICICLE)
 
-    def test_a_password_is_not_shown(self):
-        registry = connect("etcd://me:s3cret@a,b", "x", ICICLE)
-        assert registry.url == "etcd://me:***@a,b"
-        assert registry._user == ("me", "s3cret")
-
 
 class TestRequests:
     def test_one_round_trip_without_a_conflict(self, cluster, name, monkeypatch):

@@ -8,13 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from frazil.claims.claim import Claim, LastSeen
+from frazil.claims.claim import LastSeen
 from frazil.errors import RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
-from frazil.system.sockets import is_quiet
 from tests.servers import postgres as servers
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
@@ -56,11 +55,6 @@ def open_(server, namespace="x"):
     return connect(server.url("app"), namespace, ICICLE)
 
 
-def session_of(registry):
-    with registry._links.taken() as link:
-        return link.connection.info.backend_pid
-
-
 def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(ready):
     registry = open_(ready)
     registry.initialise(ask_of(LastSeen()), 0)
@@ -89,19 +83,6 @@ def test_a_child_whose_parent_is_inside_a_verb_holds_no_copy_of_its_connection(r
         number = registry._locked.connection.fileno()
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(child, cut).result() == 0
-
-
-def test_a_session_that_was_ended_is_replaced(ready):
-    registry = open_(ready)
-    registry.initialise(ask_of(LastSeen()), 0)
-    session = session_of(registry)
-    with registry._links.taken() as link:
-        wire = link.connection.fileno()
-    end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'"
-    ready.sql(end)
-    until(lambda: not is_quiet(wire), "the server's last message")
-    assert isinstance(mint(registry), Claim)  # without an error
-    assert session_of(registry) != session
 
 
 def sessions(server):

@@ -3,7 +3,6 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from importlib import resources
 
 import psycopg
 import pytest
@@ -81,12 +80,6 @@ def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
     )
 
 
-def test_a_missing_table_names_both_ways_to_make_it(fresh):
-    with pytest.raises(ConfigError, match=r"frazil init (postgresql|mysql):.*table\.sql"):
-        mint(open_(fresh, "postgres"))
-    assert (resources.files("frazil.registries.postgres") / "table.sql").is_file()
-
-
 def test_a_program_that_runs_at_every_start_makes_the_table_and_waits(fresh):
     url = fresh.url(options="?horizon=1s")
     began_s = time.monotonic()
@@ -94,11 +87,6 @@ def test_a_program_that_runs_at_every_start_makes_the_table_and_waits(fresh):
     assert time.monotonic() - began_s >= 1
     fresh.sql("DROP TABLE frazil.frazil_namespace")
     assert frazil.init(url, if_missing=True) is True
-
-
-def test_without_the_right_to_create_a_table_one_that_is_there_is_used(ready):
-    url = ready.url("app", options="?horizon=1s")
-    assert [frazil.init(url, if_missing=True) for _ in range(2)] == [True, False]
 
 
 def test_a_database_without_an_encoding(fresh):
@@ -197,12 +185,6 @@ class TestTrouble:
         mint(first)
         with pytest.raises(RegistryUnavailable, match="pooler"):
             mint(connect(ready.url("app", "?application_name=other"), "x", ICICLE))
-
-    def test_no_such_database_or_role(self, ready):
-        with pytest.raises(ConfigError, match="create the database"):
-            mint(connect(ready.url("app").replace("/postgres", "/nowhere"), "x", ICICLE))
-        with pytest.raises(ConfigError, match="user that exists"):
-            mint(open_(ready, "nobody"))
 
     def test_a_wrong_password_is_not_shown(self, ready):
         ready.sql("ALTER ROLE app PASSWORD 'right'")

@@ -1,7 +1,6 @@
 """A file that another program uses, removes or damages: the errors name the cause."""
 
 import errno
-import fcntl
 import os
 import shutil
 import sqlite3
@@ -16,17 +15,6 @@ from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
-
-
-def test_minting_keeps_its_own_timeout(tmp_path):
-    """It is shorter than ``?busy=``, after which the registry itself would give up."""
-    url = f"sqlite://{tmp_path}/claims.db?horizon=50ms&busy=2s"
-    frazil.mint(1, url)
-    with (tmp_path / "claims.db-revision").open("r+b") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(RegistryUnavailable, match="has not answered within"):
-            frazil.mint(1, url, timeout="300ms")
-    assert len(frazil.mint(1, url)) == 1
 
 
 def test_the_default_folder_that_was_removed_is_made_anew(tmp_path, monkeypatch):

@@ -3,9 +3,7 @@
 import pytest
 
 import frazil
-from frazil.claims.claim import LastSeen
 from frazil.errors import ClockError
-from frazil.generator.verb_requests import ask_of
 from frazil.system import clock
 from tests.unit.generator.test_journal import records
 
@@ -57,15 +55,3 @@ def test_a_process_with_the_right_clock_says_that_the_file_is_ahead(records, url
     (told,) = records.of("clock ahead")
     assert told.levelname == "WARNING"
     assert "timestamps are 3,650.0 days ahead of this host's clock; see" in told.getMessage()
-
-
-def test_a_running_generator_says_it_once(records, url, shifted):
-    with frazil.open(url) as ids:
-        walk = ids._walk
-        ids()
-        shifted(YEARS_US)
-        walk.registry.grant(ask_of(LastSeen()), 1)
-        shifted(0)
-        for _ in range(3):
-            walk.keeper.journal.renewed(walk.registry.grant(ask_of(LastSeen()), 1))
-    assert len(records.of("clock ahead")) == 2  # of the step, and of what it left

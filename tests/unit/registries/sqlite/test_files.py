@@ -53,17 +53,6 @@ def test_the_longest_mount_point_counts_and_of_equal_ones_the_last(mounted):
     assert filesystem_of(covered / "x") == "xfs"
 
 
-@pytest.mark.parametrize("name", ["with blank", "bäckup", "new\nline", "back\\slash"])
-def test_mount_points_of_any_name(mounted, name):
-    assert filesystem_of(mounted(name, "nfs4") / "x") == "nfs4"
-
-
-def test_an_unknown_type_is_accepted(tmp_path, monkeypatch):
-    monkeypatch.setattr(host, "_MOUNTS", str(tmp_path / "nothing"))
-    assert filesystem_of(tmp_path) is None
-    asked(tmp_path / "claims.db")
-
-
 @pytest.mark.parametrize("kind", sorted(SHARED))
 def test_an_unknown_file_system_is_refused(mounted, kind):
     path = mounted("home", kind) / "state" / "claims.db"
@@ -100,12 +89,6 @@ def test_a_link_to_a_file_elsewhere(mounted, tmp_path):
     link.symlink_to(share / "claims.db")
     with pytest.raises(ConfigError, match="nfs4"):
         asked(link)
-
-
-def test_a_file_that_is_mounted_by_itself(mounted, tmp_path):
-    mounted("claims.db", "virtiofs")
-    with pytest.raises(ConfigError, match="virtiofs"):
-        asked(tmp_path / "claims.db")
 
 
 def test_the_doctor_reports_it(mounted):

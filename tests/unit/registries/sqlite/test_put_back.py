@@ -8,7 +8,7 @@ import time
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, Lost, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
@@ -158,17 +158,6 @@ def test_a_log_that_was_deleted_is_a_loss(path):
     path.with_name("claims.db-shm").unlink()
     with pytest.raises(ConfigError, match="replaced"):
         registry(path, COUNTER).grant(ask_of(NOBODY), 10)
-
-
-def test_a_whole_folder_put_back_makes_layouts_with_time_wait(path):
-    one = registry(path)
-    one.initialise(ask_of(NOBODY), 0)
-    shutil.copytree(path.parent, path.parent.with_name("backup"))
-    held = claim(one)
-    shutil.rmtree(path.parent)
-    shutil.copytree(path.parent.with_name("backup"), path.parent, copy_function=shutil.copy2)
-    fresh = registry(path).grant(ask_of(NOBODY), 40)
-    assert isinstance(fresh, Wait) or fresh.slot != held.slot or fresh.start >= held.until
 
 
 def test_a_log_is_not_laid_over_another_layout_of_pages(path):

@@ -107,12 +107,6 @@ class TestHandlers:
         assert isinstance(completes(ids), int)
         ids.close()
 
-    def test_one_that_calls(self, url):
-        ids = frazil.open(url, timeout=60)
-        assert completes(lambda: strikes(ids, ids)) > 20
-        assert len(set(completes(lambda: ids.take(5)))) == 5
-        ids.close()
-
 
 async def settled(before, most):
     """How many descriptors there are more than before, after those that the loop still closes."""

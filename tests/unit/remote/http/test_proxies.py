@@ -81,15 +81,6 @@ def proxy(service):
 
 
 class TestHttp:
-    def test_a_proxy_is_sent_the_whole_url(self, proxy, monkeypatch):
-        monkeypatch.setenv("HTTP_PROXY", f"http://me:p%40ss@127.0.0.1:{proxy.port}")
-        with frazil.open("http://127.0.0.1:9/a", timeout=60) as ids:
-            assert len(set(ids.take(5)) | {ids()}) == 6
-        lines = proxy.heads[0].split("\r\n")
-        assert lines[0] == "POST http://127.0.0.1:9/v1/a/ids?n=5 HTTP/1.1"
-        user = b64encode(b"me:p@ss").decode()
-        assert f"Proxy-Authorization: Basic {user}" in lines
-
     def test_all_proxy_without_a_scheme(self, proxy, monkeypatch):
         monkeypatch.setenv("ALL_PROXY", f"127.0.0.1:{proxy.port}")
         with frazil.open("http://127.0.0.1:9/a", timeout=60) as ids:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from frazil import aio
-from frazil.errors import Closed, ConfigError, RegistryUnavailable
+from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.remote.icicle.async_generator import AsyncIcicle
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
@@ -51,11 +51,6 @@ def test_all_ways(url):
     assert len(set(run(url, work))) == 10_005
 
 
-def test_a_uuid_of_64_bits_is_refused(url):
-    with pytest.raises(ConfigError, match="'uuid7'"):
-        run(url, lambda ids: ids.uuid())
-
-
 @pytest.fixture
 def left_open():
     """Ignore the warnings about connections of a loop that has ended."""
@@ -63,12 +58,6 @@ def left_open():
         warnings.simplefilter("ignore", ResourceWarning)
         yield
         gc.collect()
-
-
-def test_by_name_and_from_loop_to_loop(left_open, url):
-    ids = aio.open(url=url, namespace="test")
-    assert len({asyncio.run(ids()) for _ in range(5)}) == 5
-    del ids
 
 
 async def nobody(url):
@@ -85,17 +74,6 @@ def test_refusals(servers, url):
     Caller(servers[1]).init(0)
     with pytest.raises(ConfigError, match="both have shard 0"):
         run(url, lambda ids: ids())
-
-
-def test_closed(url):
-    async def main():
-        ids = aio.open(url, namespace="test")
-        await ids()
-        await ids.aclose()
-        with pytest.raises(Closed):
-            await ids()
-
-    asyncio.run(main())
 
 
 def test_a_server_that_hangs():

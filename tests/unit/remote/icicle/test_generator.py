@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import os
-import pickle
 import time
 from contextlib import ExitStack
 from itertools import islice
@@ -15,10 +14,8 @@ import frazil
 import frazil.aio
 from frazil.errors import (
     ClockError,
-    Closed,
     ConfigError,
     LayoutError,
-    PoolExhausted,
     RegistryUnavailable,
 )
 from frazil.remote.icicle.generator import IcicleGenerator
@@ -60,29 +57,15 @@ def shards(ids):
 
 
 class TestIssuing:
-    def test_one_at_a_time(self, ids):
-        found = [ids() for _ in range(30)]
-        assert len(set(found)) == 30
-        assert shards(found) == {0, 1, 2}
-
     def test_stream_and_text(self, ids):
         found = [next(ids), *islice(ids.stream(), 3), ids.scheme.parse(ids.text())]
         assert len(set(found)) == 5
-
-    def test_a_uuid_of_64_bits_is_refused(self, ids):
-        with pytest.raises(ConfigError, match="'uuid7'"):
-            ids.uuid()
 
     @pytest.mark.parametrize("n", [0, 1, 5000, 50_000])
     def test_take(self, ids, n):
         """E1.15: the requested number, in one call."""
         found = ids.take(n)
         assert len(found) == len(set(found)) == n
-
-    def test_array(self, ids):
-        found = ids.array(20_000)
-        assert found.dtype == np.uint64
-        assert len(np.unique(found)) == 20_000
 
     def test_lead_lets_a_batch_run_ahead(self, servers, url):
         with frazil.open(url_of(servers[0]), namespace="test", lead="1s") as ids:
@@ -93,14 +76,6 @@ class TestIssuing:
     def test_no_number(self, ids, n):
         with pytest.raises(ConfigError, match="the number of IDs must be"):
             ids.take(n)
-
-    def test_order_of_one_server(self, servers, url):
-        with frazil.open(url_of(servers[0]), namespace="test") as ids:
-            found = [n for _ in range(100) for n in ids.take(50)]
-        assert found == sorted(found)
-
-    def test_mint(self, url):
-        assert len(set(frazil.mint(100, url, namespace="test"))) == 100
 
     def test_the_environment_has_the_url(self, url, monkeypatch):
         monkeypatch.setenv("FRAZIL_URL", url)
@@ -173,18 +148,6 @@ class TestIssuing:
 
 
 class TestLives:
-    def test_closed(self, ids):
-        ids.close()
-        ids.close()
-        with pytest.raises(Closed):
-            ids()
-        with pytest.raises(Closed):
-            ids.take(2)
-
-    def test_a_pickle_makes_other_ids(self, ids):
-        other = pickle.loads(pickle.dumps(ids))
-        assert not {ids() for _ in range(10)} & {other() for _ in range(10)}
-
     @pytest.mark.parametrize("prefetch", ["", "?prefetch=64"])
     def test_a_fork_makes_other_ids(self, url, prefetch):
         """A child has neither its parent's connections nor its prefetched IDs."""
@@ -215,11 +178,6 @@ class TestPrefetch:
         assert len(set(found)) == 20_000
         calls = servers[0].info("commandstats")["cmdstat_evalsha"]["calls"]
         assert calls < 2_000  # fewer, the faster it is asked
-
-    def test_a_slow_client_holds_little_memory(self, url):
-        ids = frazil.open(url + "?prefetch=1000", namespace="test")
-        ids()
-        assert ids._life.prefetch.batch <= 16
 
     def test_the_error_when_no_server_is_left(self, servers):
         with Server() as server:
@@ -285,15 +243,6 @@ class TestRefusals:
             Caller(servers[1]).init(1)
             assert len(set(ids.take(9))) == 9  # from the same generator, now that they differ
 
-    def test_one_server_by_two_names(self, servers, url):
-        port = servers[0].port
-        with pytest.raises(ConfigError, match="or are one server"):
-            frazil.open(f"icicle://127.0.0.1:{port},localhost:{port}", namespace="test")()
-
-    def test_a_server_with_another_shard_than_declared(self, servers, url):
-        with pytest.raises(ConfigError, match="its shard is 0 and not 7"):
-            frazil.open(url_of(servers[0], more="?shards=7"), namespace="test")()
-
     def test_evicting_servers(self):
         """E1.13."""
         evicting = Server(maxmemory="100mb", maxmemory_policy="allkeys-lru")
@@ -341,27 +290,6 @@ class TestRefusals:
 
 
 class TestTrouble:
-    def test_the_deadline_is_the_calls(self, servers, url):
-        with Server() as server:
-            Caller(server).init(1)
-            patient = f"{url_of(server)}?timeout=60s"
-            with frazil.open(patient, namespace="test", timeout="300ms") as ids:
-                ids()
-                server.freeze()
-                begun = time.monotonic()
-                with pytest.raises(RegistryUnavailable):
-                    ids()
-                assert time.monotonic() - begun < 30
-                server.thaw()
-
-    def test_a_call_waits_for_the_first_use(self, servers, url):
-        server = servers[0]
-        server.do("FLUSHALL")
-        url = url_of(server, more="?shards=3")
-        with pytest.raises(PoolExhausted, match="nothing for the next"):
-            frazil.open(url, namespace="test", timeout=1)()
-        assert shards([frazil.open(url, namespace="test")()]) == {3}
-
     @pytest.fixture
     def wired(self, servers, url):
         """A proxy to the first server, and a generator that uses it."""
@@ -379,9 +307,3 @@ class TestTrouble:
         cells = [(n >> 22, n & 4095) for n in found]
         assert cells == sorted(set(cells))
         assert cells[10][1] - cells[9][1] > 10
-
-    def test_repeated_requests_do_no_harm(self, wired):
-        wire, ids = wired
-        with wire.repeating_requests():
-            found = [ids() for _ in range(50)]
-        assert len(set(found)) == 50

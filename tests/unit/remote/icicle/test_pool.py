@@ -56,23 +56,6 @@ class World:
         self.does[name] = does
 
 
-def test_in_turn():
-    world = World("a", "b", "c")
-    for _ in range(9):
-        world.call()
-    assert [world.asked.count(name) for name in "abc"] == [3, 3, 3]
-    assert world.asked[:3] == world.asked[3:6]
-
-
-def test_the_next_at_once_when_one_fails():
-    world = World("a", "b", "c")
-    world.does["a"] = AWAY
-    for _ in range(6):
-        world.call()
-    assert world.naps == []
-    assert world.asked.count("a") == 1  # and then it is left out
-
-
 def test_left_out_longer_each_time_and_back():
     """E1.8: a dead server gets no part of the calls."""
     world = World("a", "b")
@@ -87,16 +70,6 @@ def test_left_out_longer_each_time_and_back():
     for _ in range(10):
         world.call()
     assert world.asked.count("a") == 5
-
-
-def test_one_caller_alone_tries_a_failed_server():
-    world = World("a", "b")
-    world.does["a"] = AWAY
-    world.call()
-    world.call()
-    world.now_s += 10
-    asked = [world.pool.attempts().step().standing.name for _ in range(10)]
-    assert asked.count("a") == 1
 
 
 def test_five_attempts_with_growing_pauses():
@@ -134,28 +107,7 @@ def test_a_refusal_is_not_tried_again(kind):
     assert world.naps == []
 
 
-def test_a_refusal_leaves_the_other_servers():
-    world = World("a", "b")
-    world.does["a"] = ConfigError("no shard")
-    assert [world.call() for _ in range(20)] == [1] * 20
-
-
 class TestWaiting:
-    def test_it_is_not_a_failure(self):
-        world = World("a")
-        world.waiting("a", 5.0)
-        assert world.call() == 1
-        assert sum(world.naps) == pytest.approx(5.0, abs=0.1)
-        assert world.pool.standings[0].failures == 0
-
-    def test_other_servers_are_asked_meanwhile(self):
-        world = World("a", "b")
-        world.waiting("a", 5.0)
-        for _ in range(10):
-            world.call()
-        assert world.naps == []
-        assert world.asked.count("a") == 1
-
     def test_a_server_that_will_be_ready_outlasts_those_that_fail(self):
         world = World("a", "b", "c")
         world.waiting("a", 6.0)
@@ -173,13 +125,6 @@ class TestWaiting:
 
 
 class TestDeadline:
-    def test_of_the_call(self):
-        world = World("a", timeout_s=0.2)
-        world.does["a"] = AWAY
-        with pytest.raises(RegistryUnavailable):
-            world.call()
-        assert world.now_s <= 100.2
-
     def test_each_attempt_gets_what_is_left(self):
         world = World("a", "b", timeout_s=3.0)
         turn = world.pool.attempts()
@@ -222,7 +167,3 @@ class TestReasonsOfServersThatAreLeftOut:
         world.now_s += 10
         world.call(2)
         assert [each.failed for each in world.pool.standings].count("away") == 1
-
-    def test_one_that_was_never_asked(self):
-        said = str(World("a", "b").pool.attempts().failure())
-        assert "a: not asked before the end of the call; wait longer" in said

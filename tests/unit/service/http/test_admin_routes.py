@@ -8,7 +8,6 @@ import pytest
 import frazil
 from frazil.service.inspection import FOUND_MOST
 from frazil.service.tokens import hash_of
-from frazil.system.clock import wall_us
 from tests.unit.service.conftest import START, Service
 
 ID = "1375354384404488193"
@@ -65,18 +64,6 @@ def test_what_a_namespace_issues_is_found_as_its_own(client):
         assert found["said"] in {"just now", "1 second ago", "2 seconds ago", "3 seconds ago"}
 
 
-def test_another_scheme_is_guessed_or_named(client):
-    tsid = frazil.scheme("tsid")
-    now = tsid.layout.tick_at(wall_us())
-    text = tsid.format(tsid.pack(time=now, node=3, sequence=7))
-    (guessed,) = find(client, text).json()["found"]
-    assert guessed["guessed"]
-    assert guessed["scheme"] == "tsid"
-    assert guessed["reasons"]
-    (named,) = find(client, ID, scheme="snowflake").json()["found"]
-    assert (named["scheme"], named["guessed"]) == ("snowflake", False)
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -110,18 +97,6 @@ def test_an_invalid_request(client, body, words):
     reply = client.post("/v1/plain/find", json=body)
     assert reply.status_code == 400
     assert words in reply.json()["detail"]
-
-
-def test_claims_of_a_timed_namespace(client):
-    client.get("/v1/plain/id")
-    told = client.get("/v1/plain/claims").json()
-    assert (told["axis"], told["nodes"]) == ("time", 1024)
-    assert sum(told["counts"].values()) == len(told["slots"]) > 0
-    slot = told["slots"][0]
-    assert int(slot["start_value"]) <= int(slot["until_value"])
-    assert isinstance(slot["until_value"], str)
-    layout = frazil.scheme().layout
-    assert layout.us_at(int(told["now_value"])) > layout.us_at(int(slot["start_value"]))
 
 
 def test_claims_of_a_counter(client):

@@ -2,7 +2,6 @@
 
 import pytest
 
-from frazil.reading.proposals import Need, proposals
 from tests.unit.service.conftest import Service
 
 
@@ -19,16 +18,6 @@ def test_plan(client):
     assert [piece["bits"] for piece in body["pieces"]] == [42, 8, 14]
     moved = client.post("/v1/plan", json={"layout": "js53", "epoch": "2026-01-01"}).json()
     assert "2026-01-01" in moved["layout"]
-
-
-def test_a_need_is_answered_by_proposals(client):
-    body = client.post(
-        "/v1/plan", json={"need": {"nodes": 200, "rate_hz": 5000, "year": 2060}}
-    ).json()
-    assert [plan["scheme"] for plan in body["proposals"]] == [
-        plan.name for plan in proposals(Need(200, 5000, 2060))
-    ]
-    assert all(plan["pieces"] for plan in body["proposals"])
 
 
 @pytest.mark.parametrize(

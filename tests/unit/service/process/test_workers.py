@@ -160,19 +160,6 @@ def test_killed_workers_are_replaced_and_repeat_no_id(start, config):
     assert service.stop() == -signal.SIGTERM
 
 
-def test_a_graceful_stop_loses_no_request(start, config):
-    service = start(config, "--workers", "4")
-    processes(service)
-    with Callers(service.url, 8) as callers:
-        until(lambda: len(callers.ids) > 1000)
-        assert service.stop() == -signal.SIGTERM
-        until(lambda: callers.away)
-    callers.check()
-    assert callers.lost == []
-    stopped = [line for line in service.lines if line["event"] == "stopped"]
-    assert sum(line["issued"]["a"] for line in stopped) == len(callers.ids)
-
-
 def test_workers_end_with_their_supervisor(start, config):
     service = start(config, "--workers", "2")
     processes(service, 2)

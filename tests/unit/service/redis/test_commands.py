@@ -13,7 +13,6 @@ from types import SimpleNamespace
 import pytest
 import redis
 
-from frazil.schemes.scheme import scheme
 from frazil.service.redis import server
 from frazil.service.redis.commands import IDS_MOST
 from frazil.service.tokens import hash_of
@@ -56,12 +55,6 @@ def client(service, request):
         port=service.port, protocol=request.param, decode_responses=True, socket_timeout=20
     ) as client:
         yield client
-
-
-def test_incr(client):
-    ids = [int(client.incr("a")) for _ in range(100)]
-    assert ids == sorted(set(ids))
-    assert scheme().unpack(ids[0]).moment is not None
 
 
 def test_pipelined(client):
