@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from click.testing import CliRunner
 from evidence.benchmarks import ready, ready_stores
 from evidence.benchmarks.cases import CASES, Sample
 from evidence.benchmarks.kept import Keeping, Repeats, check
-from evidence.benchmarks.ready_stores import Store
 from evidence.benchmarks.runner import missing
 from evidence.benchmarks.subjects import Work
 from evidence.benchmarks.worker import run_round
@@ -162,14 +160,3 @@ def test_the_claim_of_a_known_namespace_takes_two_round_trips_at_most(name: str)
     with ready_stores.STORES[name]() as store:
         trips = ready._trips(store, [])
     assert int(trips.partition(" + ")[2]) <= 2
-
-
-def test_an_id_that_repeats_fails_the_table(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Members that share no record get the same numbers."""
-    monkeypatch.setattr(ready, "_RESTS_S", (0.001,))
-    alone = Store(lambda n: f"memory:{n}", shared=False, awaited=False)
-    monkeypatch.setitem(ready_stores.STORES, "memory", lambda: nullcontext(alone))
-    assert ready.main(["--quick", "memory"]) == 1
-    assert "IDs repeat" in capsys.readouterr().err

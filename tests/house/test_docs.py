@@ -245,32 +245,6 @@ def test_wrong_page_is_found(
         run(page, tmp_path / "empty", monkeypatch)
 
 
-def test_a_block_that_needs_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "<!-- needs: {} (from afar) -->\n```python\n1 + 1  # → 3\n```"
-    page = page_of(tmp_path, text.format(tmp_path / "absent"))
-    monkeypatch.setenv("CI", "false")
-    run(page, tmp_path / "one", monkeypatch)
-    monkeypatch.setenv("CI", "true")
-    with pytest.raises(AssertionError, match="needs"):
-        run(page, tmp_path / "two", monkeypatch)
-    page = page_of(tmp_path, text.format(page))
-    with pytest.raises(AssertionError, match="what happens"):
-        run(page, tmp_path / "three", monkeypatch)
-
-
-def test_a_block_with_parts_that_vary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "<!-- varies: 17, one two -->\n```console\n$ echo {} 23 lines\n17 one two lines\n```"
-    run(page_of(tmp_path, text.format("18")), tmp_path / "one", monkeypatch)
-    with pytest.raises(AssertionError, match="what happens"):
-        run(
-            page_of(tmp_path, text.format("18") + "\n```console\n$ echo 1\n17\n```"),
-            tmp_path / "two",
-            monkeypatch,
-        )
-    with pytest.raises(AssertionError, match="is not in the block"):
-        list(blocks(page_of(tmp_path, text.replace("varies: 17", "varies: 171"))))
-
-
 def test_only_what_varies_may_differ() -> None:
     assert matches("a b c\n", "a 1 c", ("b",))
     assert matches("12 1", "7 1", ("12",))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence.fuzz.codecs import slow_number, slow_text
@@ -49,14 +49,6 @@ def test_text_and_number_are_one_to_one(data: st.DataObject, codec: Codec) -> No
     assert text == slow_text(codec, n)
     assert codec.decode(text) == n
     assert codec.from_bytes(codec.to_bytes(n)) == n
-
-
-@given(st.data(), codecs())
-def test_text_sorts_as_the_number_does(data: st.DataObject, codec: Codec) -> None:
-    assume(codec.encoding != "decimal")
-    a, b = (data.draw(numbers(codec.bits)) for _ in range(2))
-    assert (codec.encode(a) < codec.encode(b)) == (a < b)
-    assert (codec.to_bytes(a) < codec.to_bytes(b)) == (a < b)
 
 
 @given(near_texts())

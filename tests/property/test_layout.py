@@ -158,15 +158,6 @@ def test_no_value_outside_a_field_is_packed(sketch: Sketch, data: st.DataObject)
     assert caught.value.facts == {"field": name, "value": values[name], "limit": limit}
 
 
-@given(st.text(alphabet="time:node[].~=@?since1024 sq", max_size=60))
-def test_any_text_is_a_layout_or_a_layout_error(text: str) -> None:
-    try:
-        layout = Layout.parse(text)
-    except LayoutError:
-        return
-    assert Layout.parse(str(layout)) == layout
-
-
 @given(st.integers(1, 71), st.integers(1, 10**7), st.integers(-(10**16), 10**15), st.data())
 def test_ticks_and_moments_are_inverse(bits: int, tick_us: int, epoch_us: int, data: Any) -> None:
     plain = Layout.parse(f"time:{bits} sequence:3 @{tick_us}us since ?").with_epoch(epoch_us)

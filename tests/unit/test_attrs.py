@@ -39,9 +39,3 @@ def test_anything_else_is_refused(wrong):
         Order(wrong)
     with pytest.raises(CodecError, match=r"^id: .*give an ID of scheme 'icicle'"):
         Strict(wrong)
-
-
-def test_a_validator_wants_an_int():
-    assert Strict(N).id == N
-    with pytest.raises(CodecError, match="it is the text"):
-        Strict(ORDER.format(N))

@@ -49,13 +49,3 @@ def test_as_a_default_and_in_another_name(con: duckdb.DuckDBPyConnection) -> Non
             register(con, i, name="x; drop table t")
         with pytest.raises(ConfigError, match="generator"):
             register(con, i())  # type: ignore[arg-type]
-
-
-def test_nulls_stay_null_and_doubles_are_refused(con: duckdb.DuckDBPyConnection) -> None:
-    with frazil.open("memory:") as ids:
-        register(con, ids)
-        found = con.execute("select frazil_time(null::bigint), frazil_text(null::bigint)")
-        assert found.fetchall() == [(None, None)]
-        for function in ("time", "node", "text"):
-            with pytest.raises(duckdb.Error):
-                con.execute(f"select frazil_{function}(1.5::double)")

@@ -44,16 +44,6 @@ def test_text_needs_the_scheme_that_says_how_ids_are_shown() -> None:
     assert text.select(read.parse(keyed))["id"].to_list() == [n]
 
 
-def test_nulls_stay_null() -> None:
-    read = pl.col("id").frazil  # type: ignore[attr-defined]
-    texts = pl.col("text").frazil  # type: ignore[attr-defined]
-    frame = pl.DataFrame({"id": [None, 1 << 22], "text": [None, "7"]})
-    found = frame.select(read.time(), read.node().alias("n"), read.text("icicle").alias("t"))
-    assert found.row(0) == (None, None, None)
-    assert None not in found.row(1)
-    assert frame.select(texts.parse("icicle")).to_series().to_list() == [None, 7]
-
-
 def test_what_stamp_refuses() -> None:
     with frazil.open("memory:") as ids:
         with pytest.raises(ConfigError, match="collect it first"):

@@ -27,13 +27,6 @@ def test_the_same_ids(frazil_ids, again):
     BEFORE.ready()
 
 
-def test_no_store_is_asked(frazil_ids):
-    with frazil.open("redis://127.0.0.1:1", scheme=ORDER, namespace="away") as ids:
-        assert ids() == FIRST
-    with frazil.open("http://127.0.0.1:1", scheme=ORDER, namespace="service") as ids:
-        assert ids.text() == ORDER.format(FIRST)
-
-
 @pytest.mark.parametrize("name", ["sonyflake", "js53", "uuid7", "tickets", "chibrary"])
 def test_every_scheme(frazil_ids, name):
     scheme = frazil.scheme(name)

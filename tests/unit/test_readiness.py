@@ -1,7 +1,6 @@
 """The readiness of a process: red before its IDs run out, in a thread, a task and ASGI."""
 
 import asyncio
-import time
 
 import httpx
 import pytest
@@ -13,7 +12,6 @@ from frazil.claims.claim import LastSeen
 from frazil.errors import RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.readiness import ReadyApp, why_unready, why_unready_async
-from tests.servers.redis import Server
 from tests.tools.waiting import until
 
 DEAD = "redis://127.0.0.1:1?timeout=100ms"
@@ -72,12 +70,6 @@ def test_a_store_that_refuses_is_not_named(request):
         assert why == "the store refuses the requests of this generator; the log has the reason"
 
 
-def test_one_of_several_is_red(request):
-    with frazil.open(f"memory:{request.node.name}") as good, frazil.open(DEAD) as bad:
-        assert why_unready(good, bad, timeout="100ms")
-        assert not why_unready(good)
-
-
 async def get(*generators, **options):
     app = Starlette(routes=[Mount("/readyz", ReadyApp(*generators, **options))])
     async with httpx.AsyncClient(
@@ -100,26 +92,3 @@ def test_asgi(request):
     assert bad.status_code == 503
     assert "does not answer" in bad.text
     assert bad.headers["cache-control"] == "no-store"
-
-
-def test_it_is_red_before_a_call_fails():
-    """A real server, stopped: the probe is red at a moment at which calls succeed."""
-    with Server() as server:
-        url = f"{server.url}?horizon=4s&timeout=100ms"
-        frazil.init(url, new=True)
-        with frazil.open(url, timeout="100ms") as ids:
-            ids.ready("30s")
-            until(lambda: ids.status().seconds_left > 3, "a claim of nearly a horizon")
-            server.kill()
-            assert why_unready(ids) == ""
-            after_red = 0
-            while True:
-                red = why_unready(ids, timeout=0)
-                try:
-                    ids()
-                except RegistryUnavailable:
-                    break
-                after_red += bool(red)
-                time.sleep(0.02)
-            assert after_red
-            assert why_unready(ids, timeout=0)

@@ -89,14 +89,6 @@ def test_a_scheme_that_a_bigint_cannot_hold():
         assert caught.value.limit == 2**63 - 1
 
 
-def test_one_insert(session):
-    order = Order(name="one")
-    session.add(order)
-    session.flush()
-    assert ORDER.read(order.id) == order.id
-    assert session.execute(select(func.typeof(Order.id))).scalar_one() == "integer"
-
-
 def test_an_id_is_compared_in_each_form(session):
     session.execute(insert(Order), [{"name": str(n)} for n in range(10)])
     n = session.scalars(select(Order.id).where(Order.name == "7")).one()

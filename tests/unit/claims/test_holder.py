@@ -1,15 +1,8 @@
 """How a holder signs its claims, and reads its own hand."""
 
-import os
-import socket
-
 import pytest
 
 from frazil.claims.holder import Holder
-
-
-def test_here():
-    assert Holder.here() == (socket.gethostname(), str(os.getpid()), None)
 
 
 @pytest.mark.parametrize(

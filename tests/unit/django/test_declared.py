@@ -51,18 +51,6 @@ def test_a_password_is_not_shown(site):
         assert "secret" not in repr(declared(None))
 
 
-def test_one_generator_for_equal_declarations(site):
-    from django.test import override_settings
-
-    from frazil.django.declared import declared
-
-    with override_settings(
-        FRAZIL={"url": "memory:", "schemes": {"a": {}, "b": {"namespace": "a"}}}
-    ):
-        assert declared("a").generator() is declared("b").generator()
-        assert declared("a").generator() is not declared(None).generator()
-
-
 def test_a_forked_worker_makes_ids_of_its_own(site, tmp_path):
     from django.test import override_settings
 

@@ -43,15 +43,6 @@ def test_a_child_table_has_the_key_of_its_parent(site):
     assert site.Gift.objects.get(pk=str(gift.pk)).ribbon == "red"
 
 
-@pytest.mark.parametrize("as_given", [int, ORDER.format])
-def test_an_id_that_is_given_is_kept(site, as_given):
-    n = ORDER.pack(time=1, node=2, sequence=3)
-    order = site.Order.objects.create(id=as_given(n))
-    assert order.id == n
-    assert str(order.id) == ORDER.format(n)
-    assert [each.id for each in site.Order.objects.bulk_create([site.Order(id=n + 1)])] == [n + 1]
-
-
 @pytest.mark.parametrize("wrong", [-1, 1 << 63, 1 << 70, "order_", "pay_00000000000000a1", "12"])
 def test_a_wrong_id_is_not_saved(site, wrong):
     from django.core.exceptions import ValidationError
@@ -115,14 +106,6 @@ def test_an_id_is_an_int_that_shows_its_text(site):
     assert len(pickle.dumps(order.id)) < 100
     assert str(order) == f"Order object ({text})"
     assert order.id.scheme.unpack(order.id).node == ORDER.unpack(number).node
-
-
-def test_aggregates_and_values_are_ids(site):
-    from django.db.models import Max
-
-    order = site.Order.objects.create()
-    assert str(site.Order.objects.aggregate(most=Max("id"))["most"]) == str(order.id)
-    assert [str(row["id"]) for row in site.Order.objects.values("id")] == [str(order.id)]
 
 
 @pytest.mark.parametrize("kind", ["json", "xml", "jsonl", "yaml"])

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import frazil
-from frazil.errors import ConfigError, LayoutError
+from frazil.errors import ConfigError
 
 ORDER = frazil.scheme("icicle")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -60,13 +60,3 @@ def test_the_last_interval_ends_with_the_column(site):
 def test_anything_else_is_refused(site, wrong):
     with pytest.raises(ConfigError, match="two datetimes"):
         site.Order.objects.filter(id__within=wrong)
-
-
-def test_what_has_no_range_is_refused(site):
-    from django.test import override_settings
-
-    spread = override_settings(FRAZIL={"schemes": {"order": "uniqueid-spread"}})
-    with spread, pytest.raises(LayoutError, match="not one range"):
-        site.Order.objects.filter(id__within=(START, START + HOUR))
-    with pytest.raises(LayoutError, match="ends before it starts"):
-        site.Order.objects.filter(id__within=(START + HOUR, START))

@@ -5,23 +5,6 @@ import json
 import pytest
 
 
-def queries(run):
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
-    with CaptureQueriesContext(connection) as made:
-        run()
-    return [each["sql"].split()[0] for each in made]
-
-
-def test_a_new_row_is_one_statement(site):
-    assert queries(site.Tag(name="a").save) == ["INSERT"]
-    assert queries(lambda: site.Tag.objects.create(name="a")) == ["INSERT"]
-    again = site.Tag(name="b")
-    again.save()
-    assert queries(again.save) == ["UPDATE"]
-
-
 def test_a_forced_update_without_a_key(site):
     with pytest.raises(ValueError, match="Cannot force an update"):
         site.Order().save(force_update=True)

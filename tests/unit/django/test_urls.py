@@ -2,8 +2,6 @@
 
 import pytest
 
-from frazil.errors import CodecError
-
 
 def test_a_url_holds_the_text_and_a_view_gets_the_id(site):
     from django.urls import resolve, reverse
@@ -38,10 +36,3 @@ def test_another_text_is_no_url(site, path):
 
     with pytest.raises(Resolver404):
         resolve(path)
-
-
-def test_what_is_no_id_makes_no_url(site):
-    from django.urls import NoReverseMatch, reverse
-
-    with pytest.raises((NoReverseMatch, CodecError)):
-        reverse("order", args=["nonsense"])

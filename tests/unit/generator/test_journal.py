@@ -138,21 +138,6 @@ def test_a_refusal_is_told_once_until_the_next_grant(records, journal):
     assert journal.last_error == "other layout"
 
 
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        ("redis://h: no connection", "at redis://h: no connection, process"),
-        ("redis://h gave no ID", "at redis://h: gave no ID, process"),
-        ("redis://other: no connection", "at redis://h: redis://other: no connection, process"),
-    ],
-)
-def test_a_store_is_named_once(records, journal, error, told):
-    journal("failed", error=RegistryUnavailable(error), first=True)
-    journal("refused", error=ConfigError(error))
-    flush(10)
-    assert [told in record.getMessage() for record in records] == [True, True]
-
-
 def test_a_wait_is_told_once_until_the_next_grant(records, journal):
     journal("awaited", wait_us=2_000_000, why="is new", new=True)
     journal("awaited", wait_us=1_000_000, why="is new", new=True)
@@ -163,19 +148,3 @@ def test_a_wait_is_told_once_until_the_next_grant(records, journal):
     assert records[0].frazil_wait_s == 2.0
     assert "is new" in records[0].getMessage()
     assert "node numbers" in records[2].getMessage()
-
-
-def test_a_claim_that_begins_later_names_its_wait(records, journal):
-    epoch_us = terms_of(scheme(), 1).epoch_us
-    journal("granted", claim=Claim(5, 3000, 4000, "t", epoch_us + 1_000_000))
-    journal("granted", claim=Claim(5, 3000, 4000, "t", epoch_us + 3_000_000))
-    flush(10)
-    assert [getattr(record, "frazil_usable_in_s", None) for record in records] == [2.0, None]
-
-
-def test_a_counter_names_values(records):
-    frazil.init("memory:count", "sequence:64", namespace="n", start=0)
-    with frazil.open("memory:count", "sequence:64", namespace="n", block=10) as ids:
-        ids()
-    granted = records.of("claim granted")[0]
-    assert (granted.frazil_first, granted.frazil_last) == ("0", "10")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import frazil
-from frazil.errors import ClockError, Closed, PoolExhausted, RegistryUnavailable
+from frazil.errors import ClockError, Closed, RegistryUnavailable
 from frazil.generator.status import Status
 from frazil.remote.icicle.server import icicle_script
 from tests.servers.redis import Server, until
@@ -113,18 +113,6 @@ def test_a_store_that_is_stopped(own):
             status = ids.status()
             assert (status.store_away_s, status.why_unready()) == (0.0, "")
             assert status.last_error
-
-
-def test_what_a_store_said_is_no_reason_once_it_is_away():
-    with Server() as server:
-        url = f"{server.url}?horizon=10s&timeout=200ms"
-        with frazil.open(url, timeout="50ms") as ids:
-            why = lambda: ids.status().why_unready()  # noqa: E731
-            with pytest.raises((PoolExhausted, RegistryUnavailable)):
-                ids()
-            assert until(lambda: "nothing was ever granted" in why(), "the store's answer")
-            server.kill()
-            assert until(lambda: "the store does not answer" in why(), "the outage")
 
 
 def test_a_child_has_no_claim_of_its_parent(tmp_path):

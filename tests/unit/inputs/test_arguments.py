@@ -49,20 +49,6 @@ def test_value_of_another_type_is_not_shown():
     assert str(caught.value) == "url= must be a string like 'redis://host', or a Path, not bytes"
 
 
-@pytest.mark.parametrize("name", ["claims.db", "a b", "100%", "who?x=1", "a#b", "c%20d", "ä"])
-def test_path_is_a_file_with_claims(tmp_path, monkeypatch, name):
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / name
-    assert len(frazil.mint(1, path)) == 1
-    assert path.exists()
-    with frazil.open(path.relative_to(tmp_path)) as ids:
-        assert isinstance(ids(), int)
-    before = {each.name for each in tmp_path.iterdir()}
-    assert frazil.aio.open(path).config == ids.config
-    assert len(frazil.mint(3, path)) == 3
-    assert {each.name for each in tmp_path.iterdir()} == before, "it is one file"
-
-
 @pytest.mark.parametrize(
     "options",
     [

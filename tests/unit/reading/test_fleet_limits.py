@@ -38,23 +38,6 @@ def test_a_server_is_busy_with_renewals_for_a_quarter_of_its_time():
     assert StepCost(1000).busy_most(1.0) == 250
 
 
-@pytest.mark.parametrize(
-    ("url", "kind", "servers"),
-    [
-        ("redis", "redis", 1),
-        ("valkey://a,b", "redis", 2),
-        ("redis://a,b?cluster=1", "redis", 1),
-        ("etcd://a,b,c", "etcd", 1),
-        ("mariadb://u:p@db/app", "mysql", 1),
-        ("sqlite:", "sqlite", 1),
-    ],
-)
-def test_registries(url, kind, servers):
-    limits = limits_of(ICICLE, url)
-    assert (limits.kind, limits.servers) == (kind, servers)
-    assert limits.horizon_s == (1 if kind == "sqlite" else 5)
-
-
 def test_servers_of_icicle_hold_the_numbers():
     limits = limits_of(ICICLE, "icicle://a,b,c")
     assert limits.processes == limits.starts_hz == limits.crashes_hz == math.inf

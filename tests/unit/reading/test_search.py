@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from frazil.reading.search import Search
 from frazil.schemes.scheme import scheme
 from frazil.system.clock import to_us
@@ -48,40 +46,3 @@ def test_named_scheme_is_the_only_one():
     search = Search(scheme("tsid"), NOW_US, named=True)
     assert found(search, made("discord", ago_s=8 * 365 * 86_400, sequence=3000) + " x") == []
     assert found(search, f"{NOISE} {made('tsid')}") == [made("tsid")]
-
-
-def test_a_named_scheme_reads_a_whole_text():
-    search = Search(scheme(), NOW_US, named=True)
-    (finding,) = search.find("1")
-    assert "first week" in finding.fits[0].refused
-    assert Search(scheme(), NOW_US).find("1")[0].fits[0].scheme.name == "tickets"
-
-
-@pytest.mark.parametrize("name", ["tsid", "sonyflake", "discord", "uniqueid-spread"])
-def test_far_more_likely_scheme_wins(name):
-    (finding,) = Search(scheme(), NOW_US).find(made(name))
-    assert finding.guessed
-    assert finding.fits[0].scheme.name == name
-
-
-def test_a_scheme_is_no_rival_of_itself():
-    """A prefix makes another scheme of the same name."""
-    search = Search(scheme("tsid", prefix="order_"), NOW_US)
-    (finding,) = search.find(made("tsid", prefix="order_"))
-    assert [fit.scheme.name for fit in finding.fits].count("tsid") == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "sure", "words"),
-    [
-        ("2Vzn-WE2i", True, "\n     ^"),
-        ("2Vzn-WE2i", False, "Nor is it an ID of another scheme"),
-        ("no id here " * 20, False, "no ID was found in 'no id"),
-        ("", False, "no ID was found in ''; name one, like frazil inspect 1425152293497475073"),
-        ("18446744073709551615", False, "icicle: its sign is 1, not 0"),
-    ],
-)
-def test_explanation(text, sure, words):
-    search = Search(scheme(), NOW_US, named=sure)
-    assert search.find(text) == []
-    assert words in search.explain(text)

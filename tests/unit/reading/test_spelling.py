@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.reading.spelling import read_as, readings, words
+from frazil.reading.spelling import readings
 from frazil.schemes.alphabet import DIGITS
 from frazil.schemes.codec import Codec
-from frazil.schemes.scheme import scheme
 
 N = 0x13C2938275400000
 
@@ -59,20 +58,3 @@ def test_signed():
 )
 def test_no_id(text):
     assert found(text) == {}
-
-
-def test_own_text_only():
-    s = scheme(encoding="base62", prefix="x_")
-    text = s.format(N)
-    (reading,) = read_as(text, s)
-    assert (reading.number, reading.encoding, reading.prefix) == (N, "base62", "x_")
-    assert read_as(str(N), s) == []
-    assert read_as(text[2:], s) == []
-
-
-def test_words():
-    line = '{"id":"order_2VznWE2i","n":-17, a-19 "x": AB*, id=5}'
-    got = list(words(line))
-    assert {"order_2VznWE2i", "-17", "17", "19", "AB*", "AB", "id=", "5"} <= set(got)
-    assert "-19" not in got
-    assert len(got) == len(set(got))

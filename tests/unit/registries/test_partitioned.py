@@ -41,15 +41,6 @@ def grant(registry):
     return registry.grant(ask_of(LastSeen()), 10)
 
 
-def test_a_generator_continues_with_the_other(pair, url):
-    with frazil.open(url, namespace="x") as ids:
-        first = ids._walk.node
-        step(pair[0 if first < 512 else 1])
-        until(
-            lambda: ids() and ids._walk.node // 512 != first // 512, "a claim of the other server"
-        )
-
-
 @pytest.mark.parametrize("reported", [True, False])
 def test_a_member_that_moved_reports_to_the_store_that_it_left(pair, reported):
     """That lost the last claim there meanwhile, and whose clock is set back."""

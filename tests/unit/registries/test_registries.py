@@ -29,13 +29,6 @@ def registry(request, tmp_path):
     return connect(url, request.node.name, ICICLE)
 
 
-def test_a_first_use_is_answered_with_a_wait_and_remembered(registry, lost):
-    reply = registry.grant(ask_of(LastSeen()), 100)
-    assert isinstance(reply, Wait)
-    again = registry.grant(ask_of(reply.seen), 100)
-    assert again.seen.sid == reply.seen.sid
-
-
 def test_a_process_knows_that_a_namespace_in_its_memory_is_new_until_it_had_one():
     registry = connect("memory:first-uses", "x", ICICLE)
     first = registry.grant(ask_of(LastSeen()), 100)
@@ -45,12 +38,6 @@ def test_a_process_knows_that_a_namespace_in_its_memory_is_new_until_it_had_one(
     assert isinstance(registry.grant(ask_of(LastSeen()), 100), Wait)
     minted = connect("memory:first-mints", "x", ICICLE).mint(ask_of(LastSeen()), 5)
     assert isinstance(minted, Claim)
-
-
-def test_a_number_without_a_file_had_other_processes():
-    registry = connect("static:3?state=none", "x", ICICLE)
-    assert isinstance(registry.grant(ask_of(LastSeen()), 100), Wait)
-    registry.close()
 
 
 class TestSqlite:
@@ -109,11 +96,6 @@ class TestSqlite:
 
 
 class TestStatic:
-    def test_numbers(self, monkeypatch):
-        monkeypatch.setenv("POD_INDEX", "12")
-        monkeypatch.setattr("socket.gethostname", lambda: "web-31.cluster.local")
-        assert [node_number(t) for t in ("7", "env:POD_INDEX", "hostname")] == [7, 12, 31]
-
     @pytest.mark.parametrize("text", ["", "x", "-1", "7.5", "env:", "env:NOT_THERE", "hostname"])
     def test_no_numbers(self, text, monkeypatch):
         monkeypatch.setattr("socket.gethostname", lambda: "web")
@@ -138,7 +120,3 @@ class TestStatic:
         blocked.write_text("")
         with pytest.raises(ConfigError, match=r"with \?state=none there is no file"):
             connect(f"static:7?state={blocked}/s.db", "x", ICICLE).grant(ask_of(LastSeen()), 10)
-
-    def test_too_large(self, tmp_path):
-        with pytest.raises(ConfigError, match=r"0\.\.1023"):
-            connect(f"static:1024?state={tmp_path}/s.db", "x", ICICLE)

@@ -49,15 +49,6 @@ def told(sid, heard_us):
     return remembered(ask, Wait(1, LastSeen(sid, 1, heard_us)), heard_us, TERMS).told_us
 
 
-@pytest.mark.parametrize("content", ["", "x", "-1"])
-def test_a_note_that_is_none(content):
-    sid = os.urandom(8).hex()
-    told(sid, 5_000)
-    (note,) = Path(os.environ["FRAZIL_LOCKS"]).glob("frazil-wait-*")
-    note.write_text(content)
-    assert told(sid, 6_000) == 6_000
-
-
 def test_old_notes_are_removed():
     notes = Path(os.environ["FRAZIL_LOCKS"])
     old, other = notes / "frazil-wait-old", notes / "frazil-wait-of-yesterday"

@@ -4,20 +4,9 @@ import numpy as np
 import pytest
 
 from frazil.errors import CodecError, LayoutError, Misuse
-from frazil.schemes.alphabet import DIGITS
 from frazil.schemes.arrays import WIDE
 from frazil.schemes.codec import Codec
 from frazil.schemes.shuffle import Shuffle
-
-
-def test_empty_columns() -> None:
-    for bits in (64, 128):
-        for encoding in DIGITS:
-            codec = Codec(encoding, bits)
-            for nothing in ([], np.array([], "S"), np.array([], "U")):
-                numbers = codec.decode_array(nothing)
-                assert len(numbers) == 0
-                assert len(codec.encode_array(numbers)) == 0
 
 
 def test_a_column_wider_or_narrower_than_the_text() -> None:
@@ -68,8 +57,3 @@ def test_the_first_number_out_of_range_is_named(numbers: np.ndarray) -> None:
     with pytest.raises(LayoutError) as shuffled:
         Shuffle(tuple(range(8))).apply_array(numbers)
     assert shuffled.value.facts == {"field": "ID", **facts}
-
-
-def test_a_negative_number_does_not_come_round_from_the_top() -> None:
-    with pytest.raises(CodecError, match="element 0"):
-        Codec("hex", 64).encode_array(np.array([-1]))

@@ -113,24 +113,6 @@ def test_missing_values_stay_missing(column: object) -> None:
         of.format_many(column)
 
 
-def test_numbers_of_128_bits() -> None:
-    of = scheme("uuid7")
-    ids = some(of)
-    for column in (
-        pl.Series(ids, dtype=pl.UInt128 if hasattr(pl, "UInt128") else pl.Int128),
-        pd.Series(ids, dtype=object),
-    ):
-        found = of.unpack_many(column)
-        assert found["sequence"].tolist() == [of.unpack(n)["sequence"] for n in ids]
-
-
-def test_a_number_of_another_width_is_named() -> None:
-    of = scheme("chibrary")
-    with pytest.raises(CodecError) as error:
-        of.unpack_many(np.array([1, 1 << 47], np.uint64))
-    assert error.value.facts["index"] == 1
-
-
 def test_values_that_no_column_holds() -> None:
     wide = scheme("globalid-128")
     for time in (1 << 64, 1 << 70, 1 << 62):

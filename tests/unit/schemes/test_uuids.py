@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from frazil.errors import CodecError, ConfigError
+from frazil.errors import CodecError
 from frazil.schemes.scheme import scheme
 
 
@@ -30,10 +30,3 @@ def test_a_uuid7_begins_with_the_time_of_the_rfc() -> None:
     assert s.window(1645557742000_000, 1645557742001_000).start <= n
     with pytest.raises(CodecError, match="version"):
         scheme("uuid8").read(example)
-
-
-def test_only_128_bits_are_a_uuid() -> None:
-    with pytest.raises(ConfigError, match="'uuid7'"):
-        scheme().uuid(1)
-    with pytest.raises(CodecError, match="does not fit"):
-        scheme("uuid7").uuid(1 << 128)

@@ -91,18 +91,6 @@ def test_commands_that_fail_are_not_charged(service, place, store, away):
     assert has_all(place, store)
 
 
-def test_another_layout_issues_nothing(place, store):
-    """The reply is a 500."""
-    store.do("FLUSHALL")
-    with frazil.open(f"{store.url}?horizon=1s", "snowflake", namespace=place.name) as ids:
-        ids()
-    time.sleep(2 * HORIZON_S)  # until the service's claim is used up
-    for _ in range(3):
-        assert place.post("/ids?n=60").status_code == 500
-    store.do("FLUSHALL")
-    assert has_all(place, store)
-
-
 def test_an_incomplete_reply_is_charged_for_its_ids(tmp_path):
     """The layout is exhausted after 32,768 IDs, in the middle of the reply.
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from frazil.errors import ConfigError
-from frazil.service.settings import Settings, is_loopback, read_settings
+from frazil.service.settings import read_settings
 from frazil.service.tokens import hash_of
 
 HASH = hash_of("frazil_x")
@@ -27,14 +27,6 @@ def read(tmp_path):
         return read_settings(file, "memory:")
 
     return read
-
-
-def test_without_a_file():
-    settings = read_settings()
-    (alone,) = settings.namespaces
-    assert (alone.name, alone.scheme.name, alone.url) == ("default", "icicle", "sqlite:")
-    assert is_loopback(settings.host)
-    settings.check()
 
 
 def test_every_command(read):
@@ -145,8 +137,3 @@ def test_open_to_a_network_only_on_request(read, host):
         replace(alone, host=host).check()
     replace(alone, host=host, without_tokens=True).check()
     replace(read(TOKEN), host=host).check()
-
-
-def test_loopback():
-    assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost")))
-    assert Settings(()).port == 8080

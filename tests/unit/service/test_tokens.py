@@ -57,12 +57,6 @@ def test_refusals(monkeypatch, secret, scope, namespace, refusal):
     assert (found and found.reason) == refusal
 
 
-def test_a_token_learns_what_it_lacks_and_what_it_has():
-    guard = Guard((token("one", namespaces=("b", "a"), scopes=("inspect", "issue")),))
-    assert guard.refusal(b"one", "admin", "a") == ("scope", "admin", ("issue", "inspect"))
-    assert guard.refusal(b"one", "issue", "c") == ("namespace", "c", ("a", "b"))
-
-
 def test_without_tokens_no_secret_is_hashed(monkeypatch):
     """It would cost as much as the ID."""
     monkeypatch.setattr(tokens, "sha256", None)

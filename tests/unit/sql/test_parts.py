@@ -5,9 +5,9 @@ import random
 import pytest
 
 import frazil
-from frazil.errors import ConfigError, LayoutError
+from frazil.errors import ConfigError
 from frazil.schemes.segments import segments_of
-from frazil.sql.parts import fixed_of, parts_of, window
+from frazil.sql.parts import fixed_of, parts_of
 
 
 @pytest.mark.parametrize("name", ["icicle", "discord", "uniqueid-spread", "globalid-128"])
@@ -29,12 +29,3 @@ def test_parts_and_constants_are_the_schemes(name, shuffle):
 def test_a_field_with_the_name_of_a_function_is_refused():
     with pytest.raises(ConfigError, match="'text'"):
         parts_of(frazil.scheme("time:40 node.text:5 node.b:5 sequence:12 @1ms since 2025-01-01"))
-
-
-def test_windows():
-    scheme = frazil.scheme()
-    base, shift = window(scheme)
-    assert (base, shift) == (0, 22)
-    for name in ("tickets", "globalid", "uniqueid-spread"):
-        with pytest.raises(LayoutError):
-            window(frazil.scheme(name))

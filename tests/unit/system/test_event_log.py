@@ -53,28 +53,6 @@ def run(code, **environ):
     )
 
 
-def test_a_record_has_its_facts_its_moment_and_the_writers_thread(kept):
-    before = time.time()
-    tell(INFO, "told", "something", namespace="x", node=7)
-    flush(10)
-    (record,) = kept.records
-    assert (record.name, record.levelname, record.getMessage()) == ("frazil", "INFO", "something")
-    assert (record.frazil_event, record.frazil_namespace, record.frazil_node) == ("told", "x", 7)
-    assert before <= record.created <= time.time()
-    assert record.threadName in ("frazil-log", "MainThread")
-
-
-def test_below_the_level_nothing_is_queued_and_no_thread_is_started(kept, monkeypatch):
-    monkeypatch.setattr(event_log, "start_new_thread", None)
-    tell(event_log.DEBUG, "told", "something")
-    logging.disable(logging.INFO)
-    try:
-        tell(INFO, "told", "something")
-    finally:
-        logging.disable(logging.NOTSET)
-    assert not event_log._queue.told
-
-
 def test_frazil_does_not_load_logging():
     code = (
         "import sys, frazil\nids = frazil.open('memory:')\nids()\nids.close()\n"

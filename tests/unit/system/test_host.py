@@ -106,14 +106,6 @@ def test_this_machine(monkeypatch):
         assert len(frazil.mint()) == 1
 
 
-def test_given_url_works_in_a_container(contained, monkeypatch, tmp_path):
-    assert len(frazil.mint(1, "sqlite:")) == 1
-    assert len(frazil.mint(1, tmp_path / "claims.db")) == 1
-    monkeypatch.setenv("FRAZIL_URL", "sqlite:")
-    assert len(frazil.mint(1)) == 1
-    assert read_settings().namespaces[0].url == "sqlite:"
-
-
 def test_service_whose_namespaces_have_registries(contained, tmp_path):
     file = tmp_path / "frazil.toml"
     file.write_text('[namespaces.a]\nregistry = "redis://redis:6379/0"\n')

@@ -108,12 +108,6 @@ def idle(request, monkeypatch):
         yield one, other
 
 
-def test_one_with_a_message_is_not(idle):
-    one, other = idle
-    other.sendall(b"x")
-    assert not is_quiet(one.fileno())
-
-
 def test_one_that_was_ended_is_not(idle):
     one, other = idle
     other.close()

@@ -32,13 +32,6 @@ def test_the_same_partition_twice_has_other_ids(tmp_path: Path) -> None:
     abandoned.close()
 
 
-def test_text(tmp_path: Path) -> None:
-    attempt = attempt_of(tmp_path, "globalid-128", text=True)
-    found = attempt.arrow_table(pa.table({"a": range(100)}))["id"]
-    assert found.type == pa.string()
-    assert len(set(found.to_pylist())) == 100
-
-
 def test_a_sealed_attempt_makes_nothing(tmp_path: Path) -> None:
     made = make_attempt(
         "id", tmp_path / "a.db", "icicle", "x", one_host=True, text=False, unsigned=True,

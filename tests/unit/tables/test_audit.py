@@ -1,6 +1,5 @@
 """An audit of parts equals the audit of the whole."""
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -40,17 +39,6 @@ def test_parts_add_up(name: str) -> None:
     assert (whole.rows, whole.distinct) == (1000, 1000)
     assert whole.first == ids.scheme.unpack(int(array[0])).moment
     assert whole.first <= whole.last
-
-
-def test_without_rows_and_without_time() -> None:
-    assert joined([]) == counted(np.array([], np.int64), 0, scheme("icicle")) == Audit()
-    counter = counted(np.array([1, 2, 2]), 0, scheme("tickets"))
-    assert (counter.first, counter.nodes, counter.examples) == (None, {}, (2,))
-
-
-@pytest.mark.parametrize("kind", ["int64", "UInt64", "int32", "int64[pyarrow]", "bigint"])
-def test_columns_of_integers_are_audited(kind: str) -> None:
-    check_audited("id", {"k": "string", "id": kind})
 
 
 @pytest.mark.parametrize(

@@ -26,18 +26,6 @@ def test_a_late_attempt_changes_nothing(tmp_path: Path) -> None:
     assert len(list(Path(parts.path).iterdir())) == 1
 
 
-def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    parts = make_parts(tmp_path)
-
-    def run() -> list[str]:
-        parts.write(pa.table({"id": [1]}))
-        raise InterruptedError
-
-    with pytest.raises(InterruptedError):
-        parts.keep(run)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_what_is_there_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "some").write_text("rows")
     for path in (tmp_path, tmp_path / "some"):

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from frazil.reading.foreign.recognise import doubt_of, in_word, recognise, why_not
+from frazil.reading.foreign.recognise import doubt_of, recognise, why_not
 from frazil.reading.search import Search
 from frazil.schemes.scheme import scheme
 from frazil.system.clock import moment_text
@@ -224,32 +224,6 @@ def test_other_uuids(text: str, kind: str) -> None:
     assert (hexadecimal is not None and "UUID" in hexadecimal.format) is (
         kind[:3] in {"nil", "max"} or kind == "UUIDv2"
     )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "017f22e279b0-7cc3-98c4-dc0c0c07398f",
-        "{017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
-        "da39a3ee5e6b4b0d3255bfef95601890afd80709",
-        "",
-        "kitten",
-    ],
-)
-def test_what_is_none(text: str) -> None:
-    assert recognise(text, NOW_US) is None
-
-
-def test_in_a_line() -> None:
-    search = Search(scheme(), NOW_US)
-    line = (
-        "GET /x/017f22e2-79b0-7cc3-98c4-dc0c0c07398f by 0ujtsYcgvSTl8PAuAdqWYSMnLOv "
-        "user_01h455vb4pex5vsknk084sn02q da39a3ee5e6b4b0d3255bfef95601890afd80709 "
-        "congratulationstothe 4bf92f3577b34da6a3ce929d0e0e4736"
-    )
-    kinds = [match.foreign and match.foreign.format for match in search.find(line)]
-    assert kinds == ["UUIDv7", "KSUID", "TypeID"]
-    assert in_word("4bf92f3577b34da6a3ce929d0e0e4736", NOW_US) is None
 
 
 def test_an_implausible_date_is_doubted() -> None:

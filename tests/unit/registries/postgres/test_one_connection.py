@@ -117,14 +117,5 @@ def test_a_transaction_that_was_left_open_is_of_no_other_verb(ready, monkeypatch
     assert mint(broken).seen.revision == 1
 
 
-def test_a_connection_that_is_collected_before_its_link_ends_without_a_warning(ready):
-    registry = open_(ready)
-    mint(registry)
-    with registry._links.taken() as link:
-        link.connection = None
-    gc.collect()
-    until(lambda: sessions(ready) == 0, "the end of the connection")
-
-
 def strike(*_: object) -> None:
     raise KeyboardInterrupt

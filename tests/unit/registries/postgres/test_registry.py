@@ -99,17 +99,6 @@ def test_a_database_without_an_encoding(fresh):
     fresh.sql("DROP DATABASE ascii WITH (FORCE)")
 
 
-def test_initialising_without_the_right_names_the_file(fresh):
-    with pytest.raises(ConfigError, match=r"permission denied.*table\.sql"):
-        open_(fresh).initialise(ask_of(LastSeen()), 0)
-
-
-def test_many_initialise_at_once(fresh):
-    registries = [open_(fresh, "postgres", f"n{i}") for i in range(6)]
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(lambda r: r.initialise(ask_of(LastSeen()), 0), registries))
-
-
 def test_a_right_that_is_missing(ready):
     ready.sql("REVOKE UPDATE ON frazil.frazil_namespace FROM app")
     with pytest.raises(ConfigError, match="SELECT, INSERT and UPDATE"):
@@ -178,13 +167,6 @@ class TestTrouble:
                 mint(open_(replica))
         finally:
             replica.close()
-
-    def test_too_many_connections(self, ready):
-        ready.sql("ALTER ROLE app CONNECTION LIMIT 1")
-        first = open_(ready)
-        mint(first)
-        with pytest.raises(RegistryUnavailable, match="pooler"):
-            mint(connect(ready.url("app", "?application_name=other"), "x", ICICLE))
 
     def test_a_wrong_password_is_not_shown(self, ready):
         ready.sql("ALTER ROLE app PASSWORD 'right'")

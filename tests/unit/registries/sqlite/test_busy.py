@@ -17,18 +17,6 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 
 
-def test_the_default_folder_that_was_removed_is_made_anew(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    path = tmp_path / "frazil" / "claims.db"
-    registry = connect("sqlite:", "default", frazil.scheme("icicle"))
-    registry.grant(ask_of(LastSeen()), 1)
-    shutil.rmtree(path.parent)
-    with pytest.raises(RegistryUnavailable, match="was removed while it was in use; try again"):
-        registry.grant(ask_of(LastSeen()), 1)
-    registry.grant(ask_of(LastSeen()), 1)
-    assert path.exists()
-
-
 def test_a_folder_that_a_url_names_must_exist(tmp_path):
     """It may be the mount point of a disk that is not mounted."""
     folder = tmp_path / "data"

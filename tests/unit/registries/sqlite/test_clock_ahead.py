@@ -42,16 +42,3 @@ def test_a_process_whose_clock_is_years_ahead_says_so(records, url, shifted):
     assert "this host's clock stepped forward by 3,650.0 days, and so do timestamps" in text
     assert ClockError.page in text
     assert told.frazil_ahead_s == pytest.approx(YEARS_US / 1e6, abs=60)
-
-
-@pytest.mark.parametrize("use", [frazil.mint, lambda _, url: frazil.open(url, keep=0)()])
-def test_a_process_with_the_right_clock_says_that_the_file_is_ahead(records, url, shifted, use):
-    shifted(YEARS_US)
-    frazil.mint(1, url)
-    records.of()
-    records.clear()
-    shifted(0)
-    use(1, url)
-    (told,) = records.of("clock ahead")
-    assert told.levelname == "WARNING"
-    assert "timestamps are 3,650.0 days ahead of this host's clock; see" in told.getMessage()

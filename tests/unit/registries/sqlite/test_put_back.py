@@ -9,7 +9,7 @@ import pytest
 
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost
-from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite import file
@@ -243,16 +243,3 @@ def test_a_database_of_another_program_is_refused(path):
     sql(path, "CREATE TABLE orders (id INTEGER PRIMARY KEY)")
     with pytest.raises(ConfigError, match="another program"):
         registry(path).grant(ask_of(NOBODY), 10)
-
-
-def test_a_replacement_while_in_use_is_reported(path, monkeypatch):
-    one = registry(path)
-    one.initialise(ask_of(NOBODY), 0)
-
-    def replace():
-        with one.step():
-            path.rename(path.with_name("away.db"))
-            path.write_bytes(b"")
-
-    with pytest.raises(RegistryUnavailable, match="replaced"):
-        replace()

@@ -110,20 +110,6 @@ class TestIds:
         assert all(abs(scheme.unpack(n).moment_us - now) < 60e6 for n in found)
         assert all(scheme.unpack(n).foreign == () for n in found)
 
-    def test_none_at_all(self, service):
-        with frazil.open(f"{service.url}/a") as ids:
-            assert ids.take(0) == []
-            assert len(ids.array(0)) == 0
-            assert str(ids.array(9, "int64").dtype) == "int64"
-            with pytest.raises(TypeError, match="no end"):
-                set(ids)
-            with pytest.raises(ConfigError):
-                ids.take(-1)
-
-    def test_the_environment_names_it(self, service, monkeypatch):
-        monkeypatch.setenv("FRAZIL_URL", f"{service.url}/a")
-        assert len(set(frazil.mint(5))) == 5
-
     @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
     def test_async_in_another_loop(self, service):
         ids = aio.open(url=f"{service.url}/a")
@@ -134,16 +120,6 @@ class TestIds:
             asyncio.run(ids())
         del ids
         gc.collect()  # the connections of loops that ended before they were closed
-
-    def test_closed(self, service):
-        ids = frazil.open(f"{service.url}/a?prefetch=10")
-        ids()
-        ids.close()
-        ids.close()
-        with pytest.raises(Closed):
-            ids()
-        with pytest.raises(Closed):
-            ids.take(1)
 
     @pytest.mark.parametrize("more", ["", "?prefetch=64"])
     def test_a_fork_has_ids_and_a_connection_of_its_own(self, service, wire, more):

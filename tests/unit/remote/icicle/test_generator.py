@@ -13,7 +13,6 @@ import pytest
 import frazil
 import frazil.aio
 from frazil.errors import (
-    ClockError,
     ConfigError,
     LayoutError,
     RegistryUnavailable,
@@ -61,21 +60,10 @@ class TestIssuing:
         found = [next(ids), *islice(ids.stream(), 3), ids.scheme.parse(ids.text())]
         assert len(set(found)) == 5
 
-    @pytest.mark.parametrize("n", [0, 1, 5000, 50_000])
-    def test_take(self, ids, n):
-        """E1.15: the requested number, in one call."""
-        found = ids.take(n)
-        assert len(found) == len(set(found)) == n
-
     def test_lead_lets_a_batch_run_ahead(self, servers, url):
         with frazil.open(url_of(servers[0]), namespace="test", lead="1s") as ids:
             found = ids.array(50_000)
         assert len(np.unique(found)) == 50_000
-
-    @pytest.mark.parametrize("n", [-1, 1.5, True, "3"])
-    def test_no_number(self, ids, n):
-        with pytest.raises(ConfigError, match="the number of IDs must be"):
-            ids.take(n)
 
     def test_the_environment_has_the_url(self, url, monkeypatch):
         monkeypatch.setenv("FRAZIL_URL", url)
@@ -179,15 +167,6 @@ class TestPrefetch:
         calls = servers[0].info("commandstats")["cmdstat_evalsha"]["calls"]
         assert calls < 2_000  # fewer, the faster it is asked
 
-    def test_the_error_when_no_server_is_left(self, servers):
-        with Server() as server:
-            Caller(server).init(9)
-            ids = frazil.open(url_of(server, more="?prefetch=64"), namespace="test", timeout=1)
-            ids()
-            server.kill()
-            with pytest.raises(RegistryUnavailable):
-                [ids() for _ in range(65)]
-
 
 class TestRefusals:
     @pytest.mark.parametrize(
@@ -222,13 +201,6 @@ class TestRefusals:
         with pytest.raises((ConfigError, LayoutError), match=told):
             frazil.open("icicle://a", **how)
 
-    def test_no_shard_fails_at_once(self, servers, url):
-        """E1.5: the published client returns nothing after five attempts."""
-        with frazil.open(url, namespace="nobody") as ids:
-            with pytest.raises(ConfigError, match="frazil init icicle://") as caught:
-                ids()
-            assert len(caught.value.reasons) == 3  # each server was asked once
-
     def test_one_shard_for_two_is_refused_by_each_call(self, servers, url):
         """Other processes may use the other server, so one refusal is not enough."""
         servers[1].do("DEL", "frazil:icicle:{test}")
@@ -243,12 +215,6 @@ class TestRefusals:
             Caller(servers[1]).init(1)
             assert len(set(ids.take(9))) == 9  # from the same generator, now that they differ
 
-    def test_evicting_servers(self):
-        """E1.13."""
-        evicting = Server(maxmemory="100mb", maxmemory_policy="allkeys-lru")
-        with evicting as server, pytest.raises(ConfigError, match="may evict"):
-            frazil.open(url_of(server))()
-
     def test_a_user_without_rights(self):
         with Server() as server:
             server.do("ACL", "SETUSER", "me", "on", ">pw", "~*", "+info", "+evalsha", "+eval")
@@ -256,14 +222,6 @@ class TestRefusals:
                 frazil.open(f"icicle://me:pw@127.0.0.1:{server.port}")()
             with pytest.raises(ConfigError, match="another user or password"):
                 frazil.open(f"icicle://me:no@127.0.0.1:{server.port}")()
-
-    def test_a_wrong_clock(self):
-        with Server(faked=True) as server:
-            Caller(server).init(1)
-            server.step_clock(3600)
-            time.sleep(0.2)
-            with pytest.raises(ClockError, match="set the one that is wrong"):
-                frazil.open(url_of(server), namespace="test")()
 
     def test_a_clock_that_is_apart(self, servers, url):
         """The status has the offset of the server that is furthest apart, also of a refusal."""

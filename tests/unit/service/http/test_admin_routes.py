@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-import frazil
 from frazil.service.inspection import FOUND_MOST
 from frazil.service.tokens import hash_of
 from tests.unit.service.conftest import START, Service
@@ -36,17 +35,6 @@ def client(tmp_path_factory):
 
 def find(client, text, namespace="plain", **more):
     return client.post(f"/v1/{namespace}/find", json={"text": text, **more})
-
-
-def test_an_id_in_a_line(client):
-    reply = find(client, f"2026-07-10 15:06:14 INFO order {ID} created in 12ms")
-    (found,) = reply.json()["found"]
-    assert found["text"] == found["number"] == ID
-    assert (found["scheme"], found["guessed"], found["doubt"]) == ("icicle", False, None)
-    assert "".join(span["digits"] for span in found["spans"]) == f"{int(ID):064b}"
-    assert {f["name"]: f["value"] for f in found["fields"]} == {
-        name: str(value) for name, value in frazil.scheme().unpack(int(ID)).items()
-    }
 
 
 def test_a_text_full_of_ids_is_reported_in_part(client):

@@ -11,15 +11,6 @@ def client(tmp_path_factory):
         yield service.client
 
 
-def test_plan(client):
-    text = "time:42 node:8 sequence:14 @1ms since 2025-01-01T00:00:00Z"
-    body = client.post("/v1/plan", json={"layout": text, "bits": 64}).json()
-    assert body["nodes"] == 256
-    assert [piece["bits"] for piece in body["pieces"]] == [42, 8, 14]
-    moved = client.post("/v1/plan", json={"layout": "js53", "epoch": "2026-01-01"}).json()
-    assert "2026-01-01" in moved["layout"]
-
-
 @pytest.mark.parametrize(
     "body",
     [

@@ -98,13 +98,6 @@ def test_the_greeting_of_other_settings():
     )
 
 
-def test_the_greeting_names_no_counter_if_it_can(tmp_path):
-    """A counter that was not set up yet has no IDs."""
-    file = tmp_path / "frazil.toml"
-    file.write_text('[namespaces.a]\nscheme = "tickets"\n[namespaces.b]\nscheme = "tsid"\n')
-    assert row(greeting(read_settings(file, "memory:"), 80, None), "Next, try").endswith("/v1/b/id")
-
-
 def test_a_readable_line_has_no_secrets_and_one_line_per_fact():
     import logging
 
