@@ -52,10 +52,6 @@ def boot(name: str | None, now_us: int | None = None) -> None:
         clock.wall_us = lambda: now_us
     if name is None:
         return
-<<<<<<< HEAD
     for called, module in list(sys.modules.items()):  # not all are modules, so ask for no name
-=======
-    for called, module in list(sys.modules.items()):  # Cython puts no modules there
->>>>>>> 16c360cc (Tests: the rules of the house are looked at once, not once a file)
         if called.startswith("frazil.") and hasattr(module, "boot_id"):
             module.boot_id = lambda: name
