@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from evidence.fuzz.accepted import accepted
 from evidence.fuzz.files import kept
+from frazil.cli.files.database import connect
 from frazil.cli.files.id_column import Place
 from frazil.cli.files.options import Memory
 from frazil.cli.files.reading import Reading
@@ -69,8 +70,12 @@ def check_rows(data: bytes) -> None:
 def _stamped(path: Path, kind: str, *, last: bool, header: bool) -> tuple[str, int, bytes, int]:
     """The delimiter, the bytes before the table, what was written, and how many rows."""
     output, ids = io.BytesIO(), _Ids()
-    with tempfile.TemporaryDirectory(prefix="frazil-fuzz-") as folder:
-        reading = Reading([str(path)], kind, Path(folder), Memory(1 << 30), header)
+    memory = Memory(1 << 30)
+    with (
+        tempfile.TemporaryDirectory(prefix="frazil-fuzz-") as folder,
+        connect(memory.database_bytes, Path(folder)) as database,
+    ):
+        reading = Reading([str(path)], kind, Path(folder), database, memory, header)
         mark, before = "", 0
         if kind == "csv":
             head = reading.head(str(path))

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Never
 
 from frazil.generator.generator import Generator
+from frazil.generator.local import LocalGenerator
 from frazil.generator.mint import mint
 from frazil.generator.request import Duration, Request, make_request
 from frazil.inputs.arguments import refuse_unknown
 from frazil.inputs.url import UrlInput
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
-from frazil.system.imports import load
 from frazil.system.process import ProcessIdentity
 
 __all__ = ["mint_ids", "mint_request", "open_ids", "open_request"]
@@ -24,11 +24,9 @@ __all__ = ["mint_ids", "mint_request", "open_ids", "open_request"]
 
 def open_request(request: Request) -> Generator:
     """The generator of a request. Contacts nothing until the first ID is requested."""
-    generator: Generator
-    if request.url.maker == "registry":  # loaded here, because frazil.mint makes no generator
-        generator = load("frazil.generator.local:LocalGenerator")(request)
-    else:
-        generator = request.url.opened_by.load().open_generator(request)
+    if request.url.maker == "registry":
+        return LocalGenerator(request)
+    generator: Generator = request.url.opened_by.load().open_generator(request)
     return generator
 
 

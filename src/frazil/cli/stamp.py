@@ -22,7 +22,7 @@ import click
 
 from frazil.cli._options import is_default, json_option, request_options
 from frazil.cli.files.formats import FORMATS, check_extra, files_of, format_of, same_format
-from frazil.cli.files.options import file_options
+from frazil.cli.files.options import Memory, file_options
 from frazil.cli.files.streams import open_output
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
@@ -122,9 +122,11 @@ def _stamp(
     force: bool,
     column: str,
     last: bool,
+    memory: Memory,
     **options: Any,
 ) -> dict[str, Any]:
     """Write the output, and return how many rows it has and its first and last ID."""
+    from frazil.cli.files.database import connect
     from frazil.cli.files.id_column import Ids, Place
     from frazil.cli.files.reading import Reading
     from frazil.cli.files.stamping import stamp
@@ -133,9 +135,10 @@ def _stamp(
         tempfile.TemporaryDirectory(prefix="frazil-stamp-") as folder,
         open_output(output, files, force=force) as file,
         open_request(request) as generator,
+        connect(memory.database_bytes, Path(folder)) as database,
         progress("stamping") as update,
     ):
-        reading = Reading(files, kind, Path(folder), **options)
+        reading = Reading(files, kind, Path(folder), database, memory, **options)
         ids = Ids(generator)
         stamp(reading, Place(column, last), kind_out, file, ids, update)
     return {"rows": ids.count, "first": ids.first, "last": ids.last}

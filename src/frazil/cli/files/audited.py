@@ -32,11 +32,9 @@ class Audited(NamedTuple):
     unit: str = ""
 
 
-def audited(
-    reading: Reading, name: str, database: duckdb.DuckDBPyConnection, index: int
-) -> Audited:
+def audited(reading: Reading, name: str, index: int) -> Audited:
     """The column of a file. Raises ConfigError if there is none, or two of that name."""
-    file = reading.files[0]
+    file, database = reading.files[0], reading.database
     if reading.kind == "jsonl":
         pointer = literal("/" + name.replace("~", "~0").replace("/", "~1"))
         value = f"CASE WHEN starts_with(json, '{{') THEN json_extract(json, {pointer}) "
@@ -51,7 +49,7 @@ def audited(
         text = "CASE WHEN kind = 'VARCHAR' THEN raw END"
         return Audited(rows, "raw", text, number, "lower(kind)")
     if reading.kind in ("csv", "text"):
-        table = table_of(reading, database)
+        table = table_of(reading)
         rows = f"FROM ({table.query})"
         if reading.kind == "text":
             return Audited(rows, '"0"', '"0"', unit="line")

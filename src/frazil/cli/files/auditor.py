@@ -19,7 +19,7 @@ from frazil.cli.files.audited import Audited, audited
 from frazil.cli.files.database import lines_of, text_problem, unreadable
 from frazil.cli.files.formats import excerpt, shown
 from frazil.cli.files.reading import Reading
-from frazil.cli.files.survey import Survey, fields_query, survey_of
+from frazil.cli.files.survey import Survey, fields_query, key_type, survey_of
 from frazil.errors import CodecError
 from frazil.schemes.scheme import Scheme
 
@@ -62,7 +62,7 @@ class Auditor:
         index = len(self._files)
         self.names.append(shown(reading.files[0]))
         try:
-            self._files.append((reading, audited(reading, column, self._database, index)))
+            self._files.append((reading, audited(reading, column, index)))
             made = "INSERT INTO found" if index else "CREATE TEMP TABLE found AS"
             query = fields_query(self.scheme, index, self._rows(index))
             self._database.execute(f"{made} {query}")
@@ -172,7 +172,7 @@ def _key(scheme: Scheme | None, column: Audited) -> str:
     number, text = column.number, column.text
     if scheme is None:
         return f"coalesce({text}, CAST({number} AS VARCHAR))"
-    kind = "UBIGINT" if scheme.bits <= 64 else "UHUGEINT"
+    kind = key_type(scheme)
     if _is_plain(scheme):
         read = f"TRY_CAST({text} AS {kind})"
         decoded = f"CASE WHEN CAST({read} AS VARCHAR) = {text} THEN {read} END"

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import duckdb
+
 from frazil.cli.files.csv_head import CsvHead, read_head
 from frazil.cli.files.formats import hive_keys
 from frazil.cli.files.options import Memory
@@ -16,13 +18,14 @@ from frazil.errors import ConfigError
 class Reading:
     """How to read files: their format, and what the options say about it.
 
-    folder: for temporary files. infer: whether to infer the types of CSV columns. skip: how many
-    lines to leave out before the header of CSV.
+    folder: for temporary files. database: what reads text. infer: whether to infer the types of CSV
+    columns. skip: how many lines to leave out before the header of CSV.
     """
 
     files: list[str]
     kind: str
     folder: Path
+    database: duckdb.DuckDBPyConnection
     memory: Memory
     header: bool = True
     delimiter: str | None = None

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from frazil.cli._signals import whole
-from frazil.cli.files.database import connect, fault, fraction_read, unreadable
+from frazil.cli.files.database import fault, fraction_read, unreadable
 from frazil.cli.files.formats import hive_keys, shown
 from frazil.cli.files.id_column import Ids, Place
 from frazil.cli.files.reading import Reading
@@ -34,31 +34,30 @@ def stamp(
     on_progress: gets how much is done, 0 to 1, and the rows. Raises ConfigError if the input is not
     a table or has the column, OSError if it cannot write.
     """
-    with connect(reading.memory.database_bytes, reading.folder) as database:
-        try:
-            typed = _typed(reading)
-            fraction = typed.fraction if typed else partial(fraction_read, database)
-            if to in ("csv", "jsonl"):
-                for text in _texts(reading, place, to, database, typed, ids):
-                    with whole():
-                        file.write(text)
-                    on_progress(fraction(), ids.count)
-                return
-            rows = typed or _by_duckdb(reading, database)
-            schema = _with_column(rows.schema, place, ids)
+    try:
+        typed = _typed(reading)
+        fraction = typed.fraction if typed else partial(fraction_read, reading.database)
+        if to in ("csv", "jsonl"):
+            for text in _texts(reading, typed, place, to, ids):
+                with whole():
+                    file.write(text)
+                on_progress(fraction(), ids.count)
+            return
+        rows = typed or _by_duckdb(reading)
+        schema = _with_column(rows.schema, place, ids)
 
-            def stamped() -> Iterator[Any]:
-                column = ids.numbers if ids.numeric else ids.texts
-                at = schema.get_field_index(place.column)
-                for batch in rows.read():
-                    arrays = list(batch.columns)
-                    arrays.insert(at, column(batch.num_rows))
-                    yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-                    on_progress(fraction(), ids.count)
+        def stamped() -> Iterator[Any]:
+            column = ids.numbers if ids.numeric else ids.texts
+            at = schema.get_field_index(place.column)
+            for batch in rows.read():
+                arrays = list(batch.columns)
+                arrays.insert(at, column(batch.num_rows))
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                on_progress(fraction(), ids.count)
 
-            write_typed(to, file, replace(rows, schema=schema, read=stamped), place.column)
-        except (duckdb.Error, pa.ArrowException) as error:
-            raise unreadable(reading, error) from None
+        write_typed(to, file, replace(rows, schema=schema, read=stamped), place.column)
+    except (duckdb.Error, pa.ArrowException) as error:
+        raise unreadable(reading, error) from None
 
 
 def _typed(reading: Reading) -> Batches | None:
@@ -72,9 +71,9 @@ def _typed(reading: Reading) -> Batches | None:
     return None
 
 
-def _by_duckdb(reading: Reading, database: duckdb.DuckDBPyConnection) -> Batches:
-    table = table_of(reading, database)
-    schema, batches = _run(reading, database, table, table.query)
+def _by_duckdb(reading: Reading) -> Batches:
+    table = table_of(reading)
+    schema, batches = _run(reading, table, table.query)
     names = table.names
     schema = pa.schema([schema.field(i).with_name(name) for i, name in enumerate(names)])
     columns = (batch.columns[: len(names)] for batch in batches)
@@ -83,11 +82,10 @@ def _by_duckdb(reading: Reading, database: duckdb.DuckDBPyConnection) -> Batches
     )
 
 
-def _run(
-    reading: Reading, database: duckdb.DuckDBPyConnection, table: Table, query: str
-) -> tuple[Any, Iterator[Any]]:
+def _run(reading: Reading, table: Table, query: str) -> tuple[Any, Iterator[Any]]:
     """The schema and the batches of a query."""
-    reader = database.sql(query).to_arrow_reader(reading.memory.rows_for(table.row_bytes, 1))
+    rows = reading.memory.rows_for(table.row_bytes, 1)
+    reader = reading.database.sql(query).to_arrow_reader(rows)
 
     def batches() -> Iterator[Any]:
         try:
@@ -107,12 +105,7 @@ def _with_column(schema: Any, place: Place, ids: Ids) -> Any:
 
 
 def _texts(
-    reading: Reading,
-    place: Place,
-    to: str,
-    database: duckdb.DuckDBPyConnection,
-    typed: Batches | None,
-    ids: Ids,
+    reading: Reading, typed: Batches | None, place: Place, to: str, ids: Ids
 ) -> Iterator[memoryview | bytes]:
     """The header of CSV, and the rows with new IDs."""
     first = shown(reading.files[0])
@@ -120,7 +113,7 @@ def _texts(
         table = Table(json_rows(reading), [])
         query = f"SELECT {copied_json(place)} {table.query}"
     else:
-        table = _registered(database, typed) if typed else table_of(reading, database)
+        table = _registered(reading, typed) if typed else table_of(reading)
         names = table.names
         if reading.kind != "csv" or reading.header:
             if place.column in names:
@@ -128,17 +121,18 @@ def _texts(
             if to == "csv":
                 named = [*names, place.column] if place.last else [place.column, *names]
                 yield csv_header(named, table.delimiter)
-        types = database.sql(f"{table.query} LIMIT 0").types if names else []
+        types = reading.database.sql(f"{table.query} LIMIT 0").types if names else []
         query = f"SELECT {row_text(to, table, types, last=place.last)} FROM ({table.query})"
-    for batch in _run(reading, database, table, query)[1]:
+    for batch in _run(reading, table, query)[1]:
         column = batch.column(0)
         if column.null_count:
             raise fault(reading) or _column_exists(first, place.column)
         yield joined(column, ids.texts(len(column)), to, place)
 
 
-def _registered(database: duckdb.DuckDBPyConnection, rows: Batches) -> Table:
+def _registered(reading: Reading, rows: Batches) -> Table:
     """The rows as a table. Raises ConfigError for a column with a type that DuckDB lacks."""
+    database = reading.database
     for each in rows.schema:
         try:
             database.register("one", pa.Table.from_batches([], pa.schema([each])))

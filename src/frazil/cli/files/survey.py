@@ -17,7 +17,6 @@ from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
 
 _NODES_MAX = 1 << 17
-_WORD = (1 << 64) - 1
 _TOTALS = (
     "coalesce(sum(rows), 0), coalesce(sum(valid), 0), min(first_tick), max(last_tick), "
     "coalesce(sum(late), 0), coalesce(max(late_ticks), 0), "
@@ -108,14 +107,10 @@ def _role(scheme: Scheme | None, role: Role) -> str:
     if scheme is None or not scheme.layout.bits_of(role):
         return "NULL::BIGINT"
     kind = "HUGEINT" if scheme.layout.bits_of(role) > 62 else "BIGINT"
-    parts = []
-    for source, target, bits in scheme.segments(role):
-        word = "key"
-        if scheme.bits > 64:
-            word = f"CAST((key >> {source // 64 * 64}) & {_WORD}::UHUGEINT AS UBIGINT)"
-        value = f"CAST(({word} >> {source % 64}) & {(1 << bits) - 1}::UBIGINT AS {kind})"
-        parts.append(f"({value} << {target})")
-    return " + ".join(parts)
+    return " + ".join(
+        f"(CAST((key >> {source}) & {(1 << bits) - 1}::{key_type(scheme)} AS {kind}) << {target})"
+        for source, target, bits in scheme.segments(role)
+    )
 
 
 def _foreign(scheme: Scheme | None) -> dict[str, str]:
@@ -126,6 +121,11 @@ def _foreign(scheme: Scheme | None) -> dict[str, str]:
             mask, value = each.pack(each.limit), each.pack(each.fixed)
             if scheme.shuffle is not None:
                 mask, value = scheme.shuffle.apply(mask), scheme.shuffle.apply(value)
-            kind = "UHUGEINT" if max(mask, value) > _WORD else "UBIGINT"
+            kind = key_type(scheme)
             found[each.name] = f"key & {mask}::{kind} <> {value}::{kind}"
     return found
+
+
+def key_type(scheme: Scheme) -> str:
+    """The SQL type of an ID."""
+    return "UBIGINT" if scheme.bits <= 64 else "UHUGEINT"

@@ -6,16 +6,13 @@ and get their names back in Arrow.
 CSV has no types, so its columns are text, and an empty field is an empty text; ``infer`` takes the
 types of ``value_types``. The keys of Hive partitions become columns.
 
-DuckDB divides a CSV file among its threads and looks for the begin of a row in each part. Where
-fields have line ends in quotes, it loses rows that way, in silence. So a file with a quote is read
-by one thread. That loses a last row whose quote is not closed, so quotes are counted before.
+Several threads of DuckDB lose rows of CSV where a field has a line end in quotes, so a file with a
+quote is read by one thread. That loses a last row whose quote is not closed, so quotes are counted.
 """
 
 from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
-
-import duckdb
 
 from frazil.cli.files.csv_head import CsvHead
 from frazil.cli.files.database import fault
@@ -52,27 +49,25 @@ def numbered(rows: str, count: int) -> str:
     return f"{rows} AS rows({', '.join(map(column, range(count)))})"
 
 
-def table_of(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
+def table_of(reading: Reading) -> Table:
     """The rows of text files, or of Parquet whose columns differ. Raises ConfigError for others."""
     if reading.kind == "csv":
-        return _csv_table(reading, database)
+        return _csv_table(reading)
     if reading.kind == "jsonl":
-        return _json_table(reading, database)
+        return _json_table(reading)
     if reading.kind == "text":
         rows = _csv_rows(reading, 1, "\x01", "quote = '', escape = '', header = false")
-        return _table(reading, database, ["0"], rows)
+        return _table(reading, ["0"], rows)
     rows = _rows(reading, "read_parquet", "union_by_name = true")
     own = _rows(reading, "read_parquet", "union_by_name = true", hive=False)
-    return _table(reading, database, database.sql(f"{own} LIMIT 0").columns, rows)
+    return _table(reading, reading.database.sql(f"{own} LIMIT 0").columns, rows)
 
 
-def _table(
-    reading: Reading, database: duckdb.DuckDBPyConnection, names: Sequence[str], rows: str
-) -> Table:
+def _table(reading: Reading, names: Sequence[str], rows: str) -> Table:
     """The rows with numbers for names, and with the keys of folders."""
     if hive_keys(*reading.files):
         check_keys(reading.files, names)
-        names = [*names, *database.sql(f"{rows} LIMIT 0").columns[len(names) :]]
+        names = [*names, *reading.database.sql(f"{rows} LIMIT 0").columns[len(names) :]]
     return Table(numbered(f"FROM ({rows})", len(names)), list(names))
 
 
@@ -93,7 +88,7 @@ def _rows(
 # --- CSV
 
 
-def _csv_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
+def _csv_table(reading: Reading) -> Table:
     heads = _csv_heads(reading)
     head = heads[0]
     count = len(head.names)
@@ -108,11 +103,11 @@ def _csv_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
     options += f", parallel = {not quotes}"
     rows = _csv_rows(reading, count, head.delimiter, options, [each.before for each in heads])
     query, names, *_ = _table(
-        reading, database, head.names, rows if count > 1 else f'{rows} WHERE "/0" IS NOT NULL'
+        reading, head.names, rows if count > 1 else f'{rows} WHERE "/0" IS NOT NULL'
     )
     if reading.infer:
         own = [column(i) for i in range(count)]
-        types = zip(own, infer_types(database, query, own), strict=True)
+        types = zip(own, infer_types(reading.database, query, own), strict=True)
         casts = ", ".join(
             f"CAST(nullif({each}, '') AS {kind}) AS {each}"
             for each, kind in types
@@ -171,15 +166,15 @@ def json_rows(reading: Reading) -> str:
     return _rows(reading, "read_json_objects", _LINES)
 
 
-def _json_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
+def _json_table(reading: Reading) -> Table:
     """With the keys of all rows."""
     objects = json_rows(reading)
-    found = json_columns(database, f"SELECT json {objects}")
+    found = json_columns(reading.database, f"SELECT json {objects}")
     first = printable(shown(reading.files[0]))
     if found is None:
         raise fault(reading) or ConfigError(f"{first}: a row is not a JSON object")
     if not found:
-        if not database.execute(f"{objects} LIMIT 1").fetchall():
+        if not reading.database.execute(f"{objects} LIMIT 1").fetchall():
             return Table("SELECT 1 WHERE false", [])
         raise ConfigError(f"{first}: no row has a key; write JSON Lines")
     lower = [name.lower() for name in found]
@@ -189,4 +184,4 @@ def _json_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
             raise ConfigError(f"{first} has {what}; rename one, or write JSON Lines", column=name)
     columns = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in found.items())
     rows = _rows(reading, "read_json", f"columns = {{{columns}}}, {_LINES}")
-    return _table(reading, database, list(found), rows)
+    return _table(reading, list(found), rows)

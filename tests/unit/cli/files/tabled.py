@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from frazil.cli.files.database import connect
 from frazil.cli.files.id_column import Place
 from frazil.cli.files.options import Memory
 from frazil.cli.files.reading import Reading
@@ -59,7 +60,9 @@ def stamped(
     folder = paths[0].parent / f".temporary-{next(_COUNT)}"
     folder.mkdir()
     names = [str(each) for each in paths]
-    reading = Reading(names, kind, folder, MEMORY, header, delimiter, charset, skip, infer)
     ids: Any = Counting(numeric)
-    stamp(reading, Place("id", last), to, out, ids, lambda _bytes, _rows: None)
+    with connect(MEMORY.database_bytes, folder) as database:
+        options = header, delimiter, charset, skip, infer
+        reading = Reading(names, kind, folder, database, MEMORY, *options)
+        stamp(reading, Place("id", last), to, out, ids, lambda _bytes, _rows: None)
     return out.getvalue()
