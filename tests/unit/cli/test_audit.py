@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 import frazil
 from frazil.cli import main
+from frazil.cli.files import auditor
 from frazil.schemes.scheme import Scheme
 from tests.needs import needs
 
@@ -106,6 +107,19 @@ def test_line_numbers_are_those_of_the_file(tmp_path):
     path.write_text(f'note,id\n"two\nlines",{a}\n\nx,{b}\n"\n\n",{a}\n')
     (one,) = found(path)["duplicates"]["first"]
     assert (one["first"]["line"], one["again"]["line"]) == (2, 6)
+
+
+@pytest.mark.parametrize("scheme", ["icicle", "tsid"])
+def test_duplicates_are_found_in_parts(tmp_path, monkeypatch, scheme):
+    """More keys than fit the memory are counted in parts, and shown in the order of the rows."""
+    monkeypatch.setattr(auditor, "_KEY_BYTES", 1 << 27)
+    numbers = ids(40, frazil.scheme(scheme))[::-1]
+    texts = [frazil.scheme(scheme).format(n) for n in numbers]
+    texts += texts[:9]
+    report = found(write(tmp_path, "csv", texts), "--scheme", scheme, "--show", "5")
+    shown = [(one["id"], one["again"]["line"]) for one in report["duplicates"]["first"]]
+    assert shown == [(text, 42 + i) for i, text in enumerate(texts[:5])]
+    assert report["duplicates"]["count"] == 9
 
 
 def test_several_files_are_one_audit(tmp_path):

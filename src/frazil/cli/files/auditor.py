@@ -24,6 +24,7 @@ from frazil.errors import CodecError
 from frazil.schemes.scheme import Scheme
 
 _NUMBER_BITS = 48
+_KEY_BYTES = 4  # of DuckDB's memory for each different number, beside its temporary files
 
 
 class Auditor:
@@ -132,21 +133,29 @@ class Auditor:
 
     def _search(self) -> None:
         """Count the rows with the ID of an earlier row, and find the first of them."""
+        files = range(len(self._files))
         # Without positions DuckDB reads in any order, with all its threads.
         keys = " UNION ALL ".join(
             f"SELECT {_key(self.scheme, column)} AS key {column.rows}" for _, column in self._files
         )
-        ((different,),) = self._all(f"SELECT count(DISTINCT key) FROM ({keys})")
-        self.duplicates = self.survey.valid - different
-        if self.duplicates and self.kept_max:
-            files = range(len(self._files))
-            rows = " UNION ALL ".join(f"SELECT nr, key FROM ({self._rows(i)})" for i in files)
-            self.first_duplicates = self._all(
-                f"WITH ids AS NOT MATERIALIZED (FROM ({rows}) WHERE key IS NOT NULL) SELECT key, "
-                "first, nr FROM ids JOIN (SELECT key, min(nr) AS first FROM ids GROUP BY key "
-                "HAVING count(*) > 1) USING (key) WHERE nr > first "
-                f"ORDER BY nr LIMIT {self.kept_max}"
-            )
+        rows = " UNION ALL ".join(f"SELECT nr, key FROM ({self._rows(i)})" for i in files)
+        size = _KEY_BYTES if self.scheme and self.scheme.bits <= 64 else 4 * _KEY_BYTES
+        parts = 1 + self.survey.valid * size // self._files[0][0].memory.search_bytes
+        for i in range(parts):
+            some = "WHERE key IS NOT NULL"
+            if parts > 1:
+                some += f" AND hash(key, 0) % {parts} = {i}"
+            query = f"SELECT count(*) - count(DISTINCT key) FROM ({keys}) {some}"
+            ((again,),) = self._all(query)
+            self.duplicates += again
+            if again and self.kept_max:
+                self.first_duplicates += self._all(
+                    f"WITH ids AS NOT MATERIALIZED (FROM ({rows}) {some}) SELECT key, first, nr "
+                    "FROM ids JOIN (SELECT key, min(nr) AS first FROM ids GROUP BY key HAVING "
+                    f"count(*) > 1) USING (key) WHERE nr > first ORDER BY nr LIMIT {self.kept_max}"
+                )
+        self.first_duplicates.sort(key=lambda found: found[2])
+        del self.first_duplicates[self.kept_max :]
 
     def _find_lines(self) -> None:
         """Find the lines of the positions that are shown."""
