@@ -44,11 +44,6 @@ class Caller:
         return str(caught.value)
 
 
-def ticks(ids):
-    """The tick of each ID."""
-    return [n >> 22 for n in ids]
-
-
 def cells(ids):
     """The tick and the sequence of each ID."""
     return [((n >> 22), n & 4095) for n in ids]

@@ -143,16 +143,6 @@ def test_one_text_everywhere(app):
         assert len(app.client.get("/orders", params=interval).json()) == count
 
 
-WRONG = ["1", str(1 << 70), "-1", "1.0", "true", "null", "user_1hDvWfhIVbE", "order_zzzzzzzzzzz"]
-WRONG += [
-    "order_",
-    "order_1hDvWfhIVb",
-    "order_1hDvWfhIVbE0",
-    "Order_1hDvWfhIVbE",
-    "order_-hDvWfhIVbE",
-]
-
-
 def test_ten_thousand_rows_in_one_request(app):
     given = [{"customer": f"bulk {n}"} for n in range(10_000)]
     made = app.client.post("/orders/bulk", json=given).json()

@@ -260,14 +260,3 @@ def test_ready_brings_the_first_claim_and_a_call_then_waits_for_nothing(kind):
 def test_ready_tries_again_until_its_timeout(url):
     with frazil.open(url, timeout="100ms") as ids, pytest.raises(TryLater):
         ids.ready(timeout="300ms")
-
-
-def test_ready_uses_no_id(url):
-    frazil.init(url, "tickets", new=True)
-    with frazil.open(url, "tickets") as ids:
-        ids.ready()
-        ids.ready()
-        assert ids() == 1
-        ids.close()
-        with pytest.raises(Closed):
-            ids.ready()

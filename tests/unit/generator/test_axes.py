@@ -79,31 +79,6 @@ class TestTickets:
         with frazil.open(url, "tickets") as ids:
             assert [*first, ids()] == list(range(1, drawn + 2))
 
-    def test_members_share_a_counter(self, url):
-        several = [begun(url, block=10)] + [frazil.open(url, "tickets", block=10) for _ in range(3)]
-        numbers = [n for _ in range(50) for ids in several for n in ids.take(7)]
-        for ids in several:
-            assert ids() not in numbers
-            ids.close()
-        assert len(set(numbers)) == 1400
-        assert max(numbers) < 1400 + 4 * 20 * 2
-
-    def test_threads_share_a_generator(self, url):
-        found = []
-
-        def work():
-            found.append([ids() for _ in range(3000)])
-
-        with begun(url, block=100) as ids:
-            threads = [threading.Thread(target=work) for _ in range(4)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-        numbers = [n for part in found for n in part]
-        assert sorted(numbers) == list(range(1, 12_001))
-        assert all(part == sorted(part) for part in found)
-
     def test_mint_counts_too(self, url):
         begun(url)
         assert frazil.mint(5, url, "tickets") == [1, 2, 3, 4, 5]
@@ -199,12 +174,6 @@ class TestAhead:
 
 
 class TestRuns:
-    def test_a_run_after_the_other(self, url):
-        with begun(url, "chibrary", 0) as ids:
-            numbers = ids.take(40_000)
-            cells = [ids.scheme.unpack(n) for n in numbers]
-        assert [c["run"] << 14 | c["sequence"] for c in cells] == list(range(40_000))
-
     def test_the_next_run_is_taken_at_half(self, url):
         with begun(url, "chibrary", 7) as ids:
             ids.take(8192)

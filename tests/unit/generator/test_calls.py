@@ -14,7 +14,7 @@ import pytest
 import frazil
 from frazil import aio
 from frazil.claims.claim import LastSeen
-from frazil.errors import FrazilError, RegistryUnavailable, TryLater
+from frazil.errors import RegistryUnavailable, TryLater
 from frazil.generator.verb_requests import ask_of
 from tests.servers.redis import free_port
 from tests.tools.strikes import Struck, every, raise_struck, strike
@@ -90,19 +90,6 @@ class TestCallersWhoGiveUp:
         left, calls = asyncio.run(main())
         assert left < 50
         assert calls == 0
-
-    def test_tasks_that_are_cancelled(self, away):
-        async def main():
-            async with aio.open(away, timeout=60) as ids:
-                tasks = [asyncio.create_task(ids()) for _ in range(500)]
-                await asyncio.sleep(0)
-                waiting = len(ids._walk.keeper.policy.calls)
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
-                return waiting, len(ids._walk.keeper.policy.calls)
-
-        assert asyncio.run(main()) == (500, 0)
 
 
 def opened(url, number, **options):
@@ -230,22 +217,6 @@ class TestHandlersThatAsk:
                 break
         assert number > 100
 
-    def test_to_mint(self, url):
-        for number in every(7):
-            with opened(url, number) as ids:
-                found = []
-
-                def work(ids=ids, found=found):
-                    found.append(ids())
-
-                def mint(found=found, number=number):
-                    found.extend(frazil.mint(2, f"{url}{number}"))
-
-                came = strike(number, CALLERS, mint, work)
-                assert len(set(found)) == len(found)
-            if not came:
-                break
-
 
 def test_handlers_that_fork(tmp_path):
     """The child goes on in the call that was interrupted, and has an ID of its own.
@@ -323,19 +294,6 @@ class TestNoThread:
             assert isinstance(caught.value, RegistryUnavailable)
             assert caught.value.outcome_known
             assert isinstance(ids(), int)
-
-    def test_in_a_loop(self, url):
-        async def main():
-            async with aio.open(url, timeout=60) as ids:
-                before = threading.stack_size(1 << 46)
-                try:
-                    with pytest.raises(FrazilError, match="no thread could be started"):
-                        await ids()
-                finally:
-                    threading.stack_size(before)
-                return await ids()
-
-        assert isinstance(asyncio.run(main()), int)
 
     def test_closing_needs_none(self, url, no_thread):
         ids = frazil.open(url, timeout=5)

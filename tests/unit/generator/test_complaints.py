@@ -222,22 +222,6 @@ def test_the_error_of_a_first_use(tmp_path):
         assert ids()
 
 
-def test_a_crowded_pool_says_so(url):
-    node = "sign:1=0 time:41 node:1 sequence:21 @1ms since 2025-01-01T00:00:00Z"
-    holders = [opened(url, node) for _ in range(2)]
-    for ids in holders:
-        ids()
-    key = holders[0]._walk.registry._key
-    for n in (0, 1):  # both given away as far as can be
-        record = memory._records[key]
-        slot = record.slots.get(n)
-        record.slots.put(n, type(slot)(slot.until + 10**9, slot.start, slot.token))
-    with opened(url, node, timeout="200ms") as late:
-        assert "all 2 node numbers" in str(refusal(late))
-    for ids in holders:
-        ids.close()
-
-
 def test_a_subinterpreter_without_threads_is_named():
     """That is Python's text; a limit of the system has another one."""
     said = "thread is not supported for isolated subinterpreters"

@@ -6,7 +6,6 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pytest
 
 import frazil
@@ -33,19 +32,6 @@ WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
 
 def opened(url, scheme=WIDE, **options):
     return frazil.open(url, scheme, **{"lead": "1s"} | options)
-
-
-def test_iteration(url):
-    with opened(url) as ids:
-        got = [n for n, _ in zip(ids.stream(), range(5), strict=False)]
-        got.append(next(ids))
-    assert got == sorted(set(got))
-
-
-def test_a_generator_is_not_a_collection(url):
-    """It has no end, so whatever takes an iterable for a collection would eat all memory."""
-    with opened(url) as ids, pytest.raises(TypeError):
-        set(ids)
 
 
 def test_only_the_public_methods_are_visible(url):
@@ -98,14 +84,6 @@ def test_wide_arrays_have_two_words(url):
     assert [*whole, after] == sorted({*whole, after})  # a tick may pass between two of them
 
 
-def test_array_is_uint64(url):
-    with opened(url) as ids:
-        array = ids.array(1000)
-        assert array.dtype == np.uint64
-        assert array.shape == (1000,)
-        assert ids.array(0).shape == (0,)
-
-
 @pytest.mark.parametrize("n", [-1, 1.5, "3", True, None, 2**63, 10**30])
 def test_counts_are_checked(url, n):
     ids = opened(url)
@@ -141,13 +119,6 @@ def test_a_dropped_generator_gives_its_claim_back(url):
     registry = ids._walk.registry
     del ids
     until(lambda: not any(h.held for h in registry.holdings()), "the release")
-
-
-def test_an_idle_generator_releases_its_claim_and_gets_another(url):
-    with opened(url, keep=0) as ids:
-        first = ids()
-        until(lambda: not any(h.held for h in ids._walk.registry.holdings()), "the release")
-        assert ids() > first
 
 
 def test_a_busy_generator_keeps_its_claim_and_grows_it(url):
@@ -199,14 +170,6 @@ def test_a_time_field_that_becomes_full_under_a_generator(caplog):
     assert [e for e in events if e not in grants] == ["claim refused", "generator closed"]
 
 
-def test_generators_of_one_process_never_meet(url):
-    several = [opened(url) for _ in range(8)]
-    numbers = [n for _ in range(50) for ids in several for n in ids.take(20)]
-    assert len(set(numbers)) == len(numbers)
-    for ids in several:
-        ids.close()
-
-
 def test_namespaces_and_constants_are_separate(url):
     spread = [
         opened(url, "uniqueid-spread", fields={"cluster": c}, namespace="one") for c in (0, 3)
@@ -252,15 +215,6 @@ def test_the_first_use_waits_one_horizon_once(url, lost):
         waited = time.monotonic() - began
         assert waited > 0.29
         assert ids.scheme.unpack(ids()).moment.timestamp() <= time.time() + 0.1
-
-
-def test_random_starts_spread_over_remainders(url):
-    with opened(url, "icicle", sequence_start="random") as ids:
-        remainders = set()
-        for _ in range(300):
-            remainders.add(ids() % 8)
-            time.sleep(0.001)
-        assert remainders == set(range(8))
 
 
 class TestMisuse:
@@ -407,16 +361,6 @@ class TestAsyncio:
             if beats > 10:
                 return
         raise AssertionError("the loop did not turn")
-
-    def test_closed(self, url):
-        async def body():
-            ids = aio.open(url, WIDE, lead="1s")
-            await ids()
-            await ids.aclose()
-            with pytest.raises(Closed):
-                await ids()
-
-        self.run(body())
 
     def test_timeout(self, url, lost):
         async def body():

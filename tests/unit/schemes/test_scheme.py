@@ -1,7 +1,6 @@
 """Every preset gives the published numbers both ways, and schemes are put together right."""
 
 import json
-import pickle
 import re
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -259,27 +258,6 @@ def test_an_unknown_name_is_refused_with_the_known_names() -> None:
 def test_arguments_that_do_not_fit_the_layout(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         scheme("icicle", **options)
-
-
-def test_a_scheme_is_a_value() -> None:
-    s = scheme("chibrary")
-    again = pickle.loads(pickle.dumps(s))
-    assert again == s
-    assert hash(again) == hash(s)
-    assert again.format(1) == s.format(1)
-    assert len({preset(name) for name in names()}) == len(names())
-    with pytest.raises(AttributeError):
-        s.name = "mine"  # type: ignore[misc]
-
-
-def test_no_change_returns_the_same_object() -> None:
-    """A scheme keeps what it has worked out, and a generator is opened with it again and again."""
-    s = scheme("uniqueid-spread", fields={"cluster": 3})
-    assert scheme(s) is s
-    assert scheme(s, fields={"cluster": 3}) == s
-    assert s.with_fields(cluster=3) is s
-    assert s.layout.with_fixed(cluster=3) is s.layout
-    assert s.with_fields(cluster=4) is not s
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name != "chibrary-time"])

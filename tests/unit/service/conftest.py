@@ -118,3 +118,12 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Service]]:
     yield begin
     for service in running:
         service.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="module")
+def service(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """A service with the configuration ``CONFIG`` of the test's module."""
+    with Service(tmp_path_factory.mktemp("service"), request.module.CONFIG) as service:
+        yield service

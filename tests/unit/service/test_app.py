@@ -37,12 +37,6 @@ PACKED = {"Accept": "application/octet-stream"}
 LINES = {"Accept": "text/plain"}
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
-        yield service
-
-
 @pytest.fixture
 def client(service):
     return service.client

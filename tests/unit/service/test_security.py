@@ -8,7 +8,6 @@ import socket
 import pytest
 
 from frazil.service.tokens import hash_of
-from tests.unit.service.conftest import Service
 
 ALL, ISSUE, OTHER, OLD = (f"frazil_{name}" for name in ("all", "issue", "other", "old"))
 CONFIG = f"""
@@ -33,12 +32,6 @@ namespaces = ["*"]
 scopes = ["issue"]
 expires = 2020-01-01T00:00:00Z
 """
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
-        yield service
 
 
 def ask(service, path, token=None, method="GET", **options):

@@ -29,24 +29,6 @@ def elsewhere(work):
     return answers[0]
 
 
-def test_no_thread_enters_while_another_forks(gate):
-    gate.shut()
-    refused = elsewhere(lambda: (gate.enter(), gate.leave()))
-    gate.reopen()
-    assert refused[0] is False
-    assert gate.enter() is True
-    gate.leave()
-
-
-def test_a_thread_may_enter_while_it_forks(gate):
-    """A hook that makes an ID."""
-    gate.shut()
-    entered = gate.enter()
-    gate.leave()
-    gate.reopen()
-    assert entered is True
-
-
 def test_no_thread_enters_before_the_last_of_two_nested_forks(gate):
     """Another at-fork hook may fork, and the first fork is still to come."""
     gate.shut()

@@ -53,14 +53,6 @@ def test_a_call_is_thrown_the_error_of_a_step(ran):
         ran(call)
 
 
-def test_a_call_without_steps(ran):
-    def call(_done):
-        yield from ()
-        return 7
-
-    assert ran(call) == 7
-
-
 def test_a_cancelled_call_is_thrown_that():
     found = []
 

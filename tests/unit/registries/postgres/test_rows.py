@@ -39,24 +39,6 @@ def mint(registry, ticks=1):
     return registry.mint(ask_of(LastSeen()), ticks)
 
 
-def dump(server):
-    """The rows, as pg_dump has them."""
-    with (
-        psycopg.connect(server.url()) as link,
-        link.cursor() as cursor,
-        cursor.copy("COPY frazil.frazil_namespace TO STDOUT") as rows,
-    ):
-        return b"".join(rows)
-
-
-def put_back(server, rows):
-    """The rows of an earlier dump in the same table."""
-    with psycopg.connect(server.url()) as link, link.cursor() as cursor:
-        cursor.execute("TRUNCATE frazil.frazil_namespace")
-        with cursor.copy("COPY frazil.frazil_namespace FROM STDIN") as into:
-            into.write(rows)
-
-
 def refused(registry):
     with pytest.raises(ConfigError, match=r"was replaced.*--forward"):
         mint(registry, 5)

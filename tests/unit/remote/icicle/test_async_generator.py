@@ -121,26 +121,6 @@ def test_cancelled_calls_leave_no_answer_in_a_connection(url):
     assert len(set(run(url, work))) == 150
 
 
-def test_a_fork_makes_other_ids(left_open, url):
-    async def two(ids):
-        return [await ids() for _ in range(2)]
-
-    ids = aio.open(url, namespace="test")
-    asyncio.run(two(ids))
-    here, there = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(there, repr(asyncio.run(two(ids))).encode())
-        os._exit(0)
-    ours = asyncio.run(two(ids))
-    os.waitpid(child, 0)
-    theirs = os.read(here, 1000).decode().strip("[]").split(", ")
-    os.close(here)
-    os.close(there)
-    assert len({*map(str, ours), *theirs}) == 4
-    del ids
-
-
 def test_a_child_leaves_the_connections_of_its_parents_loop(left_open, url):
     """Both loops share one epoll: after a close in the child, the parent would read nothing."""
 

@@ -141,13 +141,6 @@ class TestShards:
             assert caught.value.shard == 3
             assert not world.pool.checked
 
-    def test_it_may_change(self):
-        world = World("a", "b")
-        world.call()
-        world.call()
-        world.does["a"] = lambda count: Issued(9, 1, 0, ((1, count),))
-        assert [world.call() for _ in range(4)] == [1] * 4
-
 
 class TestReasonsOfServersThatAreLeftOut:
     def test_the_last_error_until_it_answers(self):

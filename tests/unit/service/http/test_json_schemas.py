@@ -1,8 +1,6 @@
-"""A member has the same type in every reply: in the document, and in real replies."""
+"""Wrong plans and nonces: errors without facts that are unknown, and replies with their nonce."""
 
 import pytest
-
-from tests.unit.service.conftest import Service
 
 CONFIG = """
 [namespaces.a]
@@ -24,39 +22,6 @@ WRONG_PLANS = [
     "time[3..9] @1ms",
     "flavour:3 time:41 sequence:9 @1ms",
 ]
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
-        yield service
-
-
-def replies(client):
-    for name in ("a", "spread"):
-        one = client.get(f"/v1/{name}/id").json()["id"]
-        yield client.post(f"/v1/{name}/ids?n=3")
-        yield client.get(f"/v1/{name}/inspect/{one}")
-        yield client.get(f"/v1/{name}/inspect/{one}?")
-        yield client.get(f"/v1/{name}/inspect/!")
-        yield client.get(f"/v1/{name}/inspect/{'9' * 40}")
-        yield client.post(f"/v1/{name}/find", json={"text": f"GET /{one}/x 200"})
-        yield client.post(f"/v1/{name}/find", json={"text": "0ujtsYcgvSTl8PAuAdqWYSMnLOv"})
-        yield client.get(f"/v1/{name}/claims")
-        yield client.get(f"/v1/{name}/status")
-        yield client.get(f"/v1/{name}/window?from=2026-01-01&to=2026-01-02")
-        yield client.get(f"/v1/{name}/window?from=1900-01-01&to=2026-01-02")
-        yield client.get(f"/v1/{name}/window?from=x&to=y")
-        yield client.get(f"/v1/{name}/id?number=1")
-        yield client.post(f"/v1/{name}/ids?n=0")
-    yield client.get("/v1/layouts")
-    yield client.get("/v1/overview")
-    for layout in ("icicle", "tickets", "time:33 node:2 sequence:9 @100ms", *WRONG_PLANS):
-        yield client.post("/v1/plan", json={"layout": layout})
-    yield client.post("/v1/plan", json={"layout": "icicle", "bits": 3})
-    yield client.post("/v1/plan", json={"layout": "icicle", "epoch": "x"})
-    for path in ("/livez", "/readyz", "/nothing", "/v1/none/id"):
-        yield client.get(path)
 
 
 @pytest.mark.parametrize("layout", WRONG_PLANS)

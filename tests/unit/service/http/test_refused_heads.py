@@ -23,12 +23,6 @@ HOST = b"Host: localhost\r\n"
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
 def guarded(tmp_path_factory):
     with Service(tmp_path_factory.mktemp("guarded"), CONFIG + MORE + TOKENS) as service:
         yield service

@@ -139,6 +139,7 @@ def ready(service):
     return httpx.get(f"{service.url}/readyz", timeout=20).status_code == 200
 
 
+@pytest.mark.long
 def test_killed_workers_are_replaced_and_repeat_no_id(start, config):
     """The other workers continue: no call fails, and the service stays ready."""
     service = start(config, "--workers", "4")
