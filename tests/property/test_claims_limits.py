@@ -51,6 +51,26 @@ def test_a_jump_and_its_witness(pair, over_us, apart_us):
     assert refused == (over_us == 1 and abs(apart_us) > WITNESS_US)
 
 
+@pytest.mark.parametrize(
+    ("back_us", "on_us", "whole"),
+    [
+        (122 * S, 61 * S, False),
+        (122 * S - 1, 61 * S, True),
+        (150 * S, 61 * S, False),
+        (100 * S, JUMP_US, False),
+        (100 * S, JUMP_US + 1, True),
+    ],
+)
+def test_a_clock_that_is_set_right(pair, back_us, on_us, whole):
+    same(pair, "grant", 10)
+    pair.us -= back_us
+    same(pair, "grant", 10)
+    assert pair.record.offset_us == back_us
+    pair.us += on_us
+    same(pair, "grant", 10)
+    assert pair.record.offset_us == max(0, back_us - (on_us if whole else on_us // 8))
+
+
 @pytest.mark.parametrize("before_us", [0, 1])
 def test_a_clock_at_the_epoch(server, before_us):
     pair = pair_of(server, "time:41 sequence:2 @1ms since 2025-01-01T00:00:00Z")

@@ -174,6 +174,21 @@ def test_a_jump_and_its_witness(server, over_us, apart_us):
     assert refused == (over_us == 1 and abs(apart_us or 0) > 10 * S)
 
 
+@pytest.mark.parametrize(
+    ("back_us", "on_us"),
+    [(122 * S, 61 * S), (122 * S - 1, 61 * S), (150 * S, 61 * S), (100 * S, 60 * S)],
+)
+def test_a_clock_that_is_set_right(server, back_us, on_us):
+    pair = Pair(server)
+    pair.ask("init", None, 0, 7, new=1)
+    pair.us -= back_us
+    pair.ask("issue", 1)
+    assert pair.model.offset == back_us
+    pair.us += on_us
+    pair.ask("issue", 1)
+    pair.ask("look")
+
+
 @pytest.mark.parametrize("shard", [None, 0, 5, 1023])
 def test_a_lost_shard_is_restored_by_a_caller_that_knows_it(server, shard):
     pair = Pair(server)

@@ -38,6 +38,15 @@ def vectors(name: str, cases: str = "cases") -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_canonical_text_round_trips(text: str) -> None:
+    layout = Layout.parse(text)
+    assert str(layout) == text
+    assert Layout.parse(str(layout)) == layout
+    assert eval(repr(layout)) == layout
+    assert hash(layout) == hash(Layout.parse(text))
+
+
 # --- the published numbers
 
 
@@ -220,3 +229,10 @@ def test_whether_a_bigint_and_javascript_hold_every_id(
 ) -> None:
     layout = Layout.parse(text)
     assert (layout.signed_safe, layout.javascript_safe) == (signed, javascript)
+
+
+def test_the_first_id_of_a_moment() -> None:
+    layout = Layout.parse("sign:1=0 time:41 node:10 sequence:12 @1ms since 2016-01-01T00:00:00Z")
+    second = layout.first_at(datetime(2016, 1, 1, 0, 0, 1, tzinfo=UTC), {"node": 3})
+    assert second == {"time": 1000, "node": 3, "sequence": 0}
+    assert layout.first_at(1_451_606_401_000_000, {"node": 3}) == second

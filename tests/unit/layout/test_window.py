@@ -34,3 +34,11 @@ def test_a_window_stays_inside_the_time_field() -> None:
         with pytest.raises(LayoutError, match="ends before it starts"):
             layout.window(start, 11_000_000)
     assert len(layout.window(11_000_001, 11_000_001)) == 0
+
+
+def test_the_constants_above_the_time_are_in_the_window() -> None:
+    layout = Layout.parse("c[1..1]=3 time:4 c[0..0] sequence:2 @1s since 1970-01-01T00:00:00Z")
+    assert layout.window(0, 1_000_000) == range(0b1_0000_000, 0b1_0001_000)
+    number = layout.pack(time=0, sequence=3)
+    assert number in layout.window(0, 1_000_000)
+    assert number not in layout.window(1_000_000, 2_000_000)
