@@ -49,13 +49,6 @@ def test_rows_keep_their_ids_and_repeats_are_found(cluster: Any, tmp_path: Path)
         assert set(planted.examples) == set(first["id"].head(3))
 
 
-def test_an_audit_of_text_says_what_to_do(cluster: Any) -> None:
-    with Server() as server:
-        kept = dask.stamp(engine_dask._table(100), "id", server.url, text=True, once=True)
-    with pytest.raises(ConfigError, match="an engine audits integers; write the table as Parquet"):
-        dask.audit(kept, "id")
-
-
 def test_no_id_repeats_when_a_worker_dies(cluster: Any, tmp_path: Path) -> None:
     found = stamped_with_a_death(engine_dask, cluster, tmp_path)
     assert (found.rows, found.distinct, found.good) == (ROWS, ROWS, True)

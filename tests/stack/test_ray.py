@@ -40,13 +40,6 @@ def test_a_row_keeps_its_id_and_repeats_are_found(world: Any) -> None:
     assert nodes <= set(found.nodes)
 
 
-def test_an_audit_of_text_says_what_to_do(world: Any) -> None:
-    with Server() as server:
-        kept = frazil_ray.stamp(engine_ray._table(world, 100), "id", server.url, text=True)
-    with pytest.raises(ConfigError, match="an engine audits integers; write the table as Parquet"):
-        frazil_ray.audit(kept, "id")
-
-
 def test_what_workers_cannot_share_is_refused(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     table = engine_ray._table(world, 10)
     assert frazil_ray._is_one_host()

@@ -46,11 +46,6 @@ def test_a_row_keeps_its_id_and_repeats_are_found(session: Any) -> None:
     assert set(found.examples) == {row["id"] for row in twice.collect()}
 
 
-def test_an_audit_of_text_says_what_to_do(session: Any) -> None:
-    with pytest.raises(ConfigError, match="an engine audits integers; write the table as Parquet"):
-        spark.audit(session.sql("SELECT 'abc' AS id"), "id")
-
-
 def test_what_executors_cannot_share_is_refused(
     session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
