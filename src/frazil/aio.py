@@ -10,7 +10,7 @@ Only the waiting differs. A call whose ID is ready returns it and does not yield
 """
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
@@ -99,12 +99,6 @@ class AwaitedGenerator(AsyncGenerator):
     def __repr__(self) -> str:
         config, state = self.config, " closed" * self._walk.closed
         return f"<frazil.AwaitedGenerator {config.namespace!r} at {self._walk.registry.url}{state}>"
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
 
 def open(  # noqa: A001 - as in frazil.open

@@ -55,31 +55,21 @@ def frazil_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     def uuid(ids: Any) -> Any:
         return ids.scheme.uuid(one(ids))
 
-    async def one_later(ids: Any) -> int:
-        return one(ids)
-
-    async def take_later(ids: Any, n: int) -> list[int]:
-        return take(ids, n)
-
-    async def text_later(ids: Any) -> Any:
-        return text(ids)
-
-    async def uuid_later(ids: Any) -> Any:
-        return uuid(ids)
-
-    async def ready_later(_ids: Any, timeout: Any = None) -> None:  # noqa: ASYNC109 - as Generator
-        pass
-
     def ready(_ids: Any, timeout: Any = None) -> None:
         pass
 
-    now = {"__call__": one, "__next__": one, "take": take, "array": array, "text": text,
-           "uuid": uuid, "ready": ready}  # fmt: skip
-    later = {"__call__": one_later, "__anext__": one_later, "take": take_later,
-             "text": text_later, "uuid": uuid_later, "ready": ready_later}  # fmt: skip
+    def later(call: Any) -> Any:
+        async def awaited(*arguments: Any, **options: Any) -> Any:
+            return call(*arguments, **options)
+
+        return awaited
+
+    both = {"__call__": one, "take": take, "text": text, "uuid": uuid, "ready": ready}
+    now = both | {"__next__": one, "array": array}
+    awaited = {name: later(call) for name, call in (both | {"__anext__": one}).items()}
     for kinds, methods in (
         ((LocalGenerator, Served), now),
-        ((AwaitedGenerator, AsyncServed), later),
+        ((AwaitedGenerator, AsyncServed), awaited),
     ):
         for kind in kinds:
             for name, method in methods.items():

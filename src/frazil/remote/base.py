@@ -9,12 +9,12 @@ and the call begins again.
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from frazil.errors import Closed, ConfigError, FrazilError, Misuse, TryLater
 from frazil.generator.awaiting import AwaitedStream
 from frazil.generator.complaints import closed
-from frazil.generator.generator import Endless
+from frazil.generator.generator import AsyncGenerator, Endless, Generator
 from frazil.generator.journal import StoreJournal
 from frazil.generator.pacing import Retries, jitter
 from frazil.generator.request import Duration, Request, patience_us, refuse_full
@@ -234,8 +234,8 @@ class _Living(Generic[LifeT]):
         return f"<frazil.{type(self).__name__} {config.namespace!r} at {config.name}{state}>"
 
 
-class Served(Endless, _Living[LifeT]):
-    """Unique IDs that servers make. Threads may share it."""
+class Served(Endless, _Living[LifeT], Generator):
+    """Unique IDs that servers make; of many, those of each server are in order."""
 
     _told = False
 
@@ -245,7 +245,6 @@ class Served(Endless, _Living[LifeT]):
             self._told = warn_if_blocked(self._config.name)
 
     def __call__(self) -> int:
-        """Return the next ID."""
         if self._config.prefetch:
             life = self._alive()
             n = life.prefetch.ready()
@@ -254,11 +253,9 @@ class Served(Endless, _Living[LifeT]):
         return run(self._own(lambda life: life.next()))
 
     def take(self, n: int) -> list[int]:
-        """Return the next ``n`` IDs. Those of each server are in order."""
         return run(self._take(n))
 
     def array(self, n: int, dtype: str = "uint64") -> "NDArray[Any]":
-        """Return the next ``n`` IDs as a numpy array. See ``frazil.Generator``."""
         count, kind = check_count(n), self.scheme.array_dtype(dtype)
 
         def gather(life: LifeT) -> "Steps[NDArray[Any]]":
@@ -268,23 +265,18 @@ class Served(Endless, _Living[LifeT]):
         return run(self._own(gather))
 
     def text(self) -> str:
-        """Return the next ID in the scheme's text form."""
         return run(self._text())
 
     def uuid(self) -> "UUID":
-        """Return the next ID as a UUID. Raises ConfigError for a scheme without 128 bits."""
         return run(self._uuid())
 
     def stream(self) -> Iterator[int]:
-        """Return an endless iterator of IDs. Each is requested when it is needed."""
         return iter(self.__next__, None)
 
     def ready(self, timeout: Duration | None = None) -> None:
-        """See ``frazil.Generator``."""
         run(self._ready(timeout))
 
     def close(self) -> None:
-        """Issue no more IDs, and close the connections. Calling it twice is safe."""
         life = self._end()
         if life is not None:
             life.prefetch.buffer.clear()
@@ -292,15 +284,9 @@ class Served(Endless, _Living[LifeT]):
 
     __next__ = __call__
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_error: object) -> None:
-        self.close()
-
-
-class AsyncServed(_Living[LifeT]):
-    """Unique IDs that servers make. The tasks of one event loop at a time may share it."""
+class AsyncServed(_Living[LifeT], AsyncGenerator):
+    """The same by ``await``. The tasks of one event loop at a time may share it."""
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
@@ -308,31 +294,24 @@ class AsyncServed(_Living[LifeT]):
             raise ConfigError("?prefetch= is for threads; here, await ids.take(n)", url=config.name)
 
     async def __call__(self) -> int:
-        """Return the next ID."""
         return (await self.take(1))[0]
 
     async def take(self, n: int) -> list[int]:
-        """Return the next ``n`` IDs. Those of each server are in order."""
         return await run_async(self._take(n))
 
     async def text(self) -> str:
-        """Return the next ID in the scheme's text form."""
         return await run_async(self._text())
 
     async def uuid(self) -> "UUID":
-        """Return the next ID as a UUID. Raises ConfigError for a scheme without 128 bits."""
         return await run_async(self._uuid())
 
     def stream(self) -> AsyncIterator[int]:
-        """Return an endless asynchronous iterator. Each ID is requested when it is needed."""
         return AwaitedStream(self)
 
     async def ready(self, timeout: Duration | None = None) -> None:  # noqa: ASYNC109 - as Generator
-        """See ``frazil.Generator``."""
         await run_async(self._ready(timeout))
 
     async def aclose(self) -> None:
-        """Issue no more IDs, and close the connections. Calling it twice is safe."""
         life = self._end()
         if life is not None:
             await life.hang_up()
@@ -342,9 +321,3 @@ class AsyncServed(_Living[LifeT]):
         return super()._alive()
 
     __anext__ = __call__
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_error: object) -> None:
-        await self.aclose()
