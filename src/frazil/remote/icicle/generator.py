@@ -1,15 +1,16 @@
-"""The generator of ``icicle://`` for threads: servers of a pool make each ID, or batch of IDs.
+"""The generators of ``icicle://``: servers of a pool make each ID, or batch of IDs.
 
-With ``?prefetch=N``, single IDs come from a buffer of up to N (see ``prefetch``).
+With ``?prefetch=N``, single IDs for threads come from a buffer of up to N (see ``prefetch``).
 """
 
 from frazil.generator.generator import AsyncGenerator, Generator
 from frazil.generator.request import Request
 from frazil.redis_link.access import driver
-from frazil.remote.base import Served
+from frazil.redis_link.async_link import AsyncLink
+from frazil.remote.base import AsyncServed, Served
 from frazil.remote.icicle.calls import PoolCalls
 from frazil.remote.icicle.config import configure_icicle
-from frazil.remote.icicle.server import IcicleServer, icicle_script
+from frazil.remote.icicle.server import IcicleServer, ServerCalls, icicle_script
 
 
 class _Life(PoolCalls):
@@ -39,8 +40,27 @@ def open_generator(request: Request) -> Generator:
 
 def open_async_generator(request: Request) -> AsyncGenerator:
     """Open a generator for asyncio."""
-    from frazil.remote.icicle.async_generator import AsyncIcicle
-
     driver()
     icicle_script()  # read here, and not in the event loop
     return AsyncIcicle(configure_icicle(request))
+
+
+class _AsyncServer(ServerCalls):
+    link_of = AsyncLink
+
+
+class _AsyncLife(PoolCalls):
+    server_of = _AsyncServer
+
+    async def hang_up(self) -> None:
+        for standing in self.pool.standings:
+            await standing.server.link.drop(wait=True)
+
+
+class AsyncIcicle(AsyncServed[_AsyncLife]):
+    """Unique IDs of a pool of servers, by ``await``. Made by ``frazil.aio.open``.
+
+    Tasks may share it. The errors are those of ``IcicleGenerator``.
+    """
+
+    _life_of = _AsyncLife

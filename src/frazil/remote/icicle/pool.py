@@ -9,7 +9,7 @@ has some, and callers must not retry in step. So the pool knows the health of ea
 - It *has no IDs yet*, and said for how long: it is skipped until then. That is not a failure.
 - It *refuses* (no shard, no right, a wrong clock): the same call does not ask it again.
 
-An ``AttemptLoop`` is one call on the pool. It returns the next step, ``Asking`` a server or seconds
+A ``PoolCall`` is one call on the pool. It returns the next step, ``Asking`` a server or seconds
 to sleep, and gets the result. It does neither itself, so threads and asyncio share it. Its final
 error has the reason of each server.
 """
@@ -81,9 +81,9 @@ class Pool(Generic[Server]):
         self.checked = False
         self._turns = count(int(_jitter(0.0, len(servers))))
 
-    def attempts(self) -> "AttemptLoop[Server]":
+    def attempts(self) -> "PoolCall[Server]":
         """Return a call that begins now."""
-        return AttemptLoop(self, self.clock() + self.timeout_s)
+        return PoolCall(self, self.clock() + self.timeout_s)
 
     def order(self) -> list[ServerHealth[Server]]:
         """Return all servers, each time with another one first."""
@@ -121,7 +121,7 @@ class Pool(Generic[Server]):
 
 
 @dataclass(eq=False)
-class AttemptLoop(Generic[Server]):
+class PoolCall(Generic[Server]):
     """One call on a pool, until ``deadline_s``."""
 
     pool: Pool[Server]
@@ -216,5 +216,4 @@ class AttemptLoop(Generic[Server]):
 
 
 def _jitter(least: float, most: float) -> float:
-    """Return a random time between both, so that callers do not retry in step."""
     return least + random() * (most - least)  # noqa: S311 - not a secret

@@ -11,7 +11,7 @@ import pytest
 
 from frazil import aio
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.remote.icicle.async_generator import AsyncIcicle
+from frazil.remote.icicle.generator import AsyncIcicle
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
 

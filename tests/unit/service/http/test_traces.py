@@ -5,8 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from frazil.service.app import App
-from frazil.service.http.traces import Traces
+from frazil.service.app import App, Traces
 from frazil.service.settings import read_settings
 from tests.needs import needs
 
