@@ -27,7 +27,7 @@ from frazil.inputs.url import UrlInput
 from frazil.pandas import unpack
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 from frazil.tables.attempt import make_attempt
 from frazil.tables.audit import Audit, check_audited, counted, joined
 from frazil.tables.new_column import check_kept, check_new
@@ -145,10 +145,8 @@ def _empty(kind: str) -> Any:
 
 
 def _dataframe() -> Any:
-    try:
+    with needs("frazil.dask needs dask", "dask"):
         import dask.dataframe as dd
-    except ImportError as error:
-        raise missing_extra("frazil.dask needs dask", "dask", error) from error
     return dd
 
 

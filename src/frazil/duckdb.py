@@ -23,15 +23,13 @@ from frazil.generator.generator import Generator
 from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
 from frazil.sql.parts import value_of
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 from frazil.tables.new_column import check_generator, column_type, new_column
 from frazil.tables.numbers import time_us
 
-try:
+with needs("frazil.duckdb needs duckdb", "duckdb"):
     import duckdb
     from duckdb.func import PythonUDFType
-except ImportError as error:
-    raise missing_extra("frazil.duckdb needs duckdb", "duckdb", error) from error
 
 __all__ = ["register"]
 

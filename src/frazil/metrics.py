@@ -23,7 +23,7 @@ from frazil.generator.status import (
     freed_counts,
     open_generators,
 )
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 from frazil.system.process import at_fork
 
 if TYPE_CHECKING:
@@ -135,11 +135,9 @@ def families(labels: tuple[str, ...], counts: _Series, gauges: _Series) -> Itera
 
 def prometheus(registry: "CollectorRegistry | None" = None) -> None:
     """Register a collector; the default is prometheus_client's own registry."""
-    try:
+    with needs("metrics need prometheus-client", "serve"):
         from prometheus_client import REGISTRY
         from prometheus_client.registry import Collector
-    except ImportError as error:
-        raise missing_extra("metrics need prometheus-client", "serve", error) from None
     totals = _Totals()
 
     class Generators(Collector):

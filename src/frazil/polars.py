@@ -20,14 +20,12 @@ from frazil.generator.generator import Generator
 from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.schemes.segments import Segment, assembled
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 from frazil.tables.new_column import check_generator, check_new, column_type, new_column
 from frazil.tables.numbers import time_us, whole_words
 
-try:
+with needs("frazil.polars needs polars", "polars"):
     import polars as pl
-except ImportError as error:
-    raise missing_extra("frazil.polars needs polars", "polars", error) from error
 
 __all__ = ["IdExpressions", "stamp"]
 

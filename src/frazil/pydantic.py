@@ -28,14 +28,12 @@ from typing import Any, Literal
 from frazil.errors import CodecError, ConfigError, Misuse
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as scheme_of
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 
-try:
+with needs("frazil.pydantic: needs Pydantic 2", "pydantic"):
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import PydanticCustomError, core_schema
-except ImportError as error:
-    raise missing_extra("frazil.pydantic: needs Pydantic 2", "pydantic", error) from None
 
 __all__ = ["Id"]
 

@@ -25,7 +25,7 @@ from frazil.generator.request import TaskOptions
 from frazil.inputs.url import UrlInput
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 from frazil.tables.attempt import make_attempt
 from frazil.tables.audit import Audit, check_audited, counted, joined
 from frazil.tables.new_column import check_kept, check_new
@@ -170,11 +170,9 @@ def _by_block(ds: Any, call: Callable[[Any], Any]) -> Any:
 
 
 def _ray() -> Any:
-    try:
+    with needs("frazil.ray needs ray", "ray"):
         import ray
         import ray.data
-    except ImportError as error:
-        raise missing_extra("frazil.ray needs ray", "ray", error) from error
     return ray
 
 

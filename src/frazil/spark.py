@@ -31,7 +31,7 @@ from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
 from frazil.schemes.segments import Segment, assembled
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 from frazil.tables.attempt import make_attempt
 from frazil.tables.audit import Audit, check_audited
 from frazil.tables.new_column import check_kept, check_new
@@ -180,10 +180,8 @@ def _signed(n: int) -> Any:
 
 
 def _functions(module: str = "functions") -> Any:
-    try:
+    with needs("frazil.spark needs pyspark", "spark"):
         from pyspark import sql
-    except ImportError as error:
-        raise missing_extra("frazil.spark needs pyspark", "spark", error) from error
     return partial(__import__, fromlist=["*"])(f"{sql.__name__}.{module}")
 
 

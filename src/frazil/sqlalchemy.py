@@ -35,9 +35,9 @@ from uuid import UUID
 from frazil.errors import CodecError, ConfigError, Misuse
 from frazil.schemes.scheme import Scheme, names
 from frazil.schemes.scheme import scheme as scheme_of
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 
-try:
+with needs("frazil.sqlalchemy: needs SQLAlchemy 2", "sqlalchemy"):
     from sqlalchemy import (
         BINARY,
         BigInteger,
@@ -59,8 +59,6 @@ try:
     from sqlalchemy.sql import operators, visitors
     from sqlalchemy.types import TypeDecorator, TypeEngine
     from sqlalchemy.util import await_only
-except ImportError as error:
-    raise missing_extra("frazil.sqlalchemy: needs SQLAlchemy 2", "sqlalchemy", error) from None
 
 __all__ = ["Id", "within"]
 

@@ -15,7 +15,7 @@ from frazil.claims.claim import Claim, Terms
 from frazil.claims.holder import Holder
 from frazil.claims.record import JUMP_US
 from frazil.errors import ClockError, FrazilError
-from frazil.inputs.duration import span_text
+from frazil.inputs.duration import offset_text
 from frazil.inputs.masking import masked
 from frazil.system import clock
 from frazil.system.event_log import DEBUG, INFO, WARNING, tell
@@ -164,7 +164,7 @@ class Journal(StoreJournal):
         before, self._ahead = self._ahead, self._terms.timed and ahead_us > JUMP_US
         if self._ahead and not before:
             text = (
-                f"clock ahead: {self._here}: its timestamps are {span_text(ahead_us)} ahead of "
+                f"clock ahead: {self._here}: its timestamps are {offset_text(ahead_us)} ahead of "
                 f"this host's clock; see {ClockError.page}"
             )
             self._tell(WARNING, "clock ahead", text, ahead_s=ahead_us / 1e6)

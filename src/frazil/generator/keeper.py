@@ -187,7 +187,6 @@ class KeeperPolicy(ABC):
         return (yield from self._regular_round(walk))
 
     def _regular_round(self, walk: Walk) -> Steps[float | None]:
-        """A round of a walk in use."""
         self._wake_supplied(walk)
         pause_ns = self._back_off_until_ns - self.identity.now_ns()
         if pause_ns > 0:
@@ -235,7 +234,6 @@ class KeeperPolicy(ABC):
         self._adopt(walk, reply, read_ns)
 
     def _adopt(self, walk: Walk, claim: Claim, read_ns: int) -> None:
-        """Let the walk use a new claim."""
         node, clock = claim.slot % self.terms.nodes, claim.time(self.terms)
         walk.adopt(node, claim.start, claim.until, *clock, read_ns, self.identity.era)
 
@@ -268,7 +266,6 @@ class KeeperPolicy(ABC):
         return reply, (yield from self._note_reply(request, reply, sent_ns))
 
     def _prolong(self, walk: Walk, claim: Claim, read_ns: int, late_ticks: int = 0) -> None:
-        """The claim was renewed."""
         self.report("renewed", claim=claim, late_ticks=late_ticks)
         self.claim, self._looked_ahead = claim, False
         walk.prolong(claim.until, *claim.time(self.terms), read_ns, self.identity.era)

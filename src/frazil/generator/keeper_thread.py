@@ -130,7 +130,6 @@ class Keeper:
         return self.policy.ended or not intact
 
     def _wake_thread(self) -> None:
-        """Begin a round now."""
         try:
             self.thread.call(self)
         except RuntimeError as error:

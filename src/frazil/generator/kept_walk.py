@@ -33,7 +33,7 @@ from frazil.generator.complaints import closed, outlook
 from frazil.generator.keeper_thread import Keeper
 from frazil.generator.request import Duration, Request, patience_us
 from frazil.generator.status import MARGIN_MOST_S, Status, freed, open_generators
-from frazil.inputs.duration import span_text
+from frazil.inputs.duration import offset_text
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 from frazil.system.clock import boot_ns
@@ -289,7 +289,7 @@ class KeptWalk(_Base):
             about["clock_offset_s"] = apart_us / 1e6
         if apart_us is not None and trouble is None and not about["seconds_left"]:
             which = "ahead of" if apart_us < 0 else "behind"
-            why = f"the store's clock is {span_text(abs(apart_us))} {which} this host's"
+            why = f"the store's clock is {offset_text(abs(apart_us))} {which} this host's"
             about |= {"blocked": True, "why_blocked": why}
         elif about.get("blocked"):
             about["why_blocked"] = outlook(policy.state())

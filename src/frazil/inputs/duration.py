@@ -87,7 +87,7 @@ def duration_text(us: int) -> str:
     return f"{us}us"
 
 
-def span_text(us: int) -> str:
+def offset_text(us: int) -> str:
     """A time between two clocks, rounded: ``314.8 ms``, ``75.0 s``, ``3,652.5 days``."""
     if us < 1_000_000:
         return f"{us / 1e3:.1f} ms"

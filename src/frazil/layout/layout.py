@@ -321,7 +321,6 @@ class Layout:
 
     @property
     def _sum(self) -> str:
-        """The widths that add up to ``bits``, for a message."""
         words = " + ".join(f"{piece.name} {piece.bits}" for piece in self.pieces)
         return f" ({words})" if words else ""
 

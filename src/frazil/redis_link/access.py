@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from frazil.errors import ConfigError
 from frazil.inputs.url import Options, Url, host_port, whole
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 from frazil.system.imports import load
 
 Place = tuple[str, int] | str  # where a server listens: host and port, or the path of a socket
@@ -28,12 +28,10 @@ def driver() -> Any:
     """
     import encodings.idna  # noqa: F401 - for the name of the host
 
-    try:
+    with needs("redis: needs redis-py", "redis"):
         load("redis.connection")
         load("redis.exceptions")
         return load("redis")
-    except ImportError as error:
-        raise missing_extra("redis: needs redis-py", "redis", error) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,6 @@ def access_of(url: Url, options: Options, timeout_us: int) -> Access:
 
 
 def _driver_options(url: Url, options: Options) -> dict[str, Any]:
-    """Return the driver's options for all connections."""
     name, password = url.user
     found: dict[str, Any] = {"db": 0}
     if url.kind == "unix":

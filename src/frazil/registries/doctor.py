@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from frazil.claims.claim import Terms
 from frazil.claims.record import WITNESS_US
 from frazil.errors import ClockError
-from frazil.inputs.duration import duration_text, span_text
+from frazil.inputs.duration import duration_text, offset_text
 
 Verdict = Literal["good", "note", "bad"]
 
@@ -64,7 +64,7 @@ def clock_offset(ahead_us: int, within_us: int = 0, *, timed: bool = True) -> Fi
     """
     if abs(ahead_us) < within_us:
         return Finding("clock", "good", f"within {duration_text(within_us)} of this host's")
-    apart = span_text(abs(ahead_us))
+    apart = offset_text(abs(ahead_us))
     if abs(ahead_us) < _APART_US:
         return Finding("clock", "good", f"{apart} from this host's")
     found = f"{apart} {'ahead of' if ahead_us > 0 else 'behind'} this host's"
@@ -81,7 +81,7 @@ def record_clock(ahead_us: int, terms: Terms) -> Finding:
     return Finding(
         "timestamps",
         "bad",
-        f"{span_text(ahead_us)} ahead of the clock",
+        f"{offset_text(ahead_us)} ahead of the clock",
         f"a clock was that far ahead when a process used the namespace; {_SEE_CLOCK}",
     )
 

@@ -17,6 +17,7 @@ from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.inputs.url import Url
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry
 from frazil.registries.commands import init_command
+from frazil.registries.shared_links import SharedLinks
 from frazil.schemes.scheme import Scheme
 
 _TRIES = 6
@@ -33,11 +34,15 @@ class TableRegistry(RecordRegistry):
     no_table: ClassVar[Any]
     collisions: ClassVar[tuple[Any, ...]]
 
+    _links: SharedLinks[Any]
     _read_us = 0
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme, terms: Terms) -> None:
         super().__init__(url, namespace, terms)
         self._scheme = scheme
+
+    def close(self) -> None:
+        self._links.close()
 
     @property
     def init_command(self) -> str:

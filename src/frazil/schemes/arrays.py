@@ -13,13 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from frazil.errors import Misuse
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 
-try:
+with needs("arrays need numpy", "numpy"):
     import numpy as np
     from numpy.typing import NDArray
-except ImportError as error:
-    raise missing_extra("arrays need numpy", "numpy", error) from error
 
 WIDE = np.dtype([("hi", "<u8"), ("lo", "<u8")])
 _NONE = 255  # the value of a character that is not a digit

@@ -16,17 +16,15 @@ million). Arrays of up to 64 bits.
 
 from typing import TYPE_CHECKING, Any
 
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-try:
+with needs("keyed text needs libffx", "cipher"):
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
     from ffx import FF1
-except ImportError as error:
-    raise missing_extra("keyed text needs libffx", "cipher", error) from error
 
 _ROUNDS = 10
 _CHUNK = 1 << 15  # rows whose blocks fit a cache

@@ -58,7 +58,6 @@ class ReadableLines(logging.Formatter):
 
 
 def _facts(record: logging.LogRecord) -> dict[str, Any]:
-    """The facts of a record: of the service, or of a generator (see ``generator.journal``)."""
     found: dict[str, Any] = getattr(record, "facts", {})
     return found or {
         name.removeprefix("frazil_"): fact

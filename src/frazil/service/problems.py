@@ -12,16 +12,7 @@ import json
 from math import ceil, isinf
 from typing import Any
 
-from frazil.errors import (
-    ClockError,
-    Closed,
-    FrazilError,
-    LayoutExhausted,
-    Misuse,
-    PoolExhausted,
-    RegistryUnavailable,
-    TryLater,
-)
+from frazil import errors
 from frazil.service.tokens import OverQuota, Reason, Refusal
 
 TITLES: dict[str, tuple[int, str]] = {
@@ -53,15 +44,18 @@ _REFUSALS: dict[Reason, tuple[str, str]] = {
 
 _NAMES_MOST = 8  # namespaces of a token that an error lists
 
-_CAUSES: tuple[tuple[type[FrazilError], tuple[str, str]], ...] = (
-    (RegistryUnavailable, ("try-later", "the registry does not answer; retry")),
-    (PoolExhausted, ("try-later", "every slot is in use; retry")),
-    (TryLater, ("try-later", "retry in a moment")),
-    (Closed, ("try-later", "the service is stopping; use another instance")),
-    (Misuse, ("misconfigured", "the reason is in the log of the service")),
-    (LayoutExhausted, ("stopped", "the layout has no IDs left")),
-    (ClockError, ("try-later", "a clock is wrong; IDs continue when it is corrected; see the log")),
-    (FrazilError, ("internal", "report it with the traceback from the log")),
+_CAUSES: tuple[tuple[type[errors.FrazilError], tuple[str, str]], ...] = (
+    (errors.RegistryUnavailable, ("try-later", "the registry does not answer; retry")),
+    (errors.PoolExhausted, ("try-later", "every slot is in use; retry")),
+    (errors.TryLater, ("try-later", "retry in a moment")),
+    (errors.Closed, ("try-later", "the service is stopping; use another instance")),
+    (errors.Misuse, ("misconfigured", "the reason is in the log of the service")),
+    (errors.LayoutExhausted, ("stopped", "the layout has no IDs left")),
+    (
+        errors.ClockError,
+        ("try-later", "a clock is wrong; IDs continue when it is corrected; see the log"),
+    ),
+    (errors.FrazilError, ("internal", "report it with the traceback from the log")),
 )
 
 
@@ -89,7 +83,7 @@ class Problem(Exception):
         return json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def misuse(error: Misuse, step: str = "", **more: Any) -> Problem:
+def misuse(error: errors.Misuse, step: str = "", **more: Any) -> Problem:
     """Return the problem for an invalid value in a request. step: what to do, after the error."""
     known = {name: error.facts.get(name) for name in ("field", "limit")}
     facts: dict[str, Any] = {name: str(fact) for name, fact in known.items() if fact is not None}
@@ -132,7 +126,7 @@ def over_quota(error: OverQuota) -> Problem:
     return Problem("over-quota", str(error), headers)
 
 
-def no_id(error: FrazilError) -> Problem:
+def no_id(error: errors.FrazilError) -> Problem:
     """Return the problem for a valid request that got no ID."""
     kind, detail = next(answer for cause, answer in _CAUSES if isinstance(error, cause))
     headers = {}

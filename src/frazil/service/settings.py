@@ -185,7 +185,6 @@ def is_loopback(host: str) -> bool:
 
 
 def _tls(server: Table) -> Tls | None:
-    """Return the TLS settings of the table ``[server]``, or None."""
     cert, key, client_ca = (
         server.take(name, str, "", _PEM) for name in ("tls_cert", "tls_key", "tls_client_ca")
     )

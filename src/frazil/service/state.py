@@ -84,7 +84,6 @@ class State:
         return found | {name: why for name, why in zip(names, reasons, strict=True) if why}
 
     def _report(self, unready: dict[str, str]) -> WorkerReport:
-        """Return the report of this process."""
         return WorkerReport(
             self._index,
             {name: served.gauge() for name, served in self.namespaces.items()},

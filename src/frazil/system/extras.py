@@ -1,5 +1,8 @@
 """Optional packages: the one error for a package that is not installed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from frazil.errors import ConfigError, TryLater, unfinished
 
 
@@ -10,3 +13,12 @@ def missing_extra(what: str, extra: str, error: ImportError) -> ConfigError | Tr
         step += "; if it is installed, start the program again"
     missing = ConfigError(f"{what}; {step} ({error})", extra=extra)
     return unfinished(what.partition(":")[0].partition(" needs")[0], error) or missing
+
+
+@contextmanager
+def needs(what: str, extra: str) -> Iterator[None]:
+    """Raise ``missing_extra`` for an optional package that the block cannot import."""
+    try:
+        yield
+    except ImportError as error:
+        raise missing_extra(what, extra, error) from error

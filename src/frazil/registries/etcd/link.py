@@ -33,16 +33,14 @@ from typing import Any, TypeVar
 
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.system.clock import boot_ns, boot_s, to_us
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 from frazil.system.sockets import cut_in_children, limited
 
-try:
+with needs("etcd: needs etcd3gw", "etcd"):
     import etcd3gw
     from etcd3gw.exceptions import Etcd3Exception
     from urllib3.connection import HTTPConnection, HTTPSConnection
     from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-except ImportError as error:
-    raise missing_extra("etcd: needs etcd3gw", "etcd", error) from None
 
 TRANSACTION = "kv/txn"  # the path of the requests that read and write records
 DATE_WITHIN_US = 500_000
@@ -264,7 +262,6 @@ class Link:
 
 
 def _pool(pools: Any, connections: Any, *place: Any, **options: Any) -> Any:
-    """Make a pool of urllib3 with connections of a kind."""
     pool = pools(*place, **options)
     pool.ConnectionCls = connections
     return pool

@@ -267,11 +267,9 @@ class EtcdRegistry(RecordRegistry):
         return self._heard(self._request(TRANSACTION, {"success": self._look}, self._found))
 
     def _found(self, answer: dict[str, Any]) -> State:
-        """The state of the key in an answer."""
         return State.read(answer, (self._key, self._tail))
 
     def _drawn(self, answer: dict[str, Any]) -> int:
-        """The ticket in an answer."""
         before = _with("header", answer).get("prev_kv", {"key": self._tail})
         if before["key"] != self._tail or "responses" in answer:
             raise ValueError("it is about another key")

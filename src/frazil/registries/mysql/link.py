@@ -22,17 +22,15 @@ from urllib.parse import unquote
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.system.clock import boot_s
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 from frazil.system.imports import path_beside
 from frazil.system.process import ProcessIdentity
 from frazil.system.sockets import cut_in_children, is_quiet, limited
 
-try:
+with needs("mysql: needs PyMySQL", "mysql"):
     import pymysql
     from pymysql.connections import Connection
     from pymysql.constants import CLIENT
-except ImportError as error:
-    raise missing_extra("mysql: needs PyMySQL", "mysql", error) from None
 
 NO_TABLE = 1146  # the error number of a table that does not exist
 EXISTS = 1359  # the error number of a trigger that exists already

@@ -167,12 +167,10 @@ class MysqlRegistry(TableRegistry):
 
     @contextmanager
     def _connected(self) -> Iterator[tuple[Link, Any]]:
-        """A link for one verb, and its connection."""
         with self._links.taken() as link, link.connected() as connection:
             yield link, connection
 
     def _keep(self, link: Link, connection: Any, record: Record, found: int) -> None:
-        """Replace the record that was read, and no other: a message may arrive twice."""
         values = self.row_of(record, found) | {"name": self.namespace.encode()}
         link.committing = True
         tell = "SET @frazil_writes = %(revision)s"
@@ -180,12 +178,8 @@ class MysqlRegistry(TableRegistry):
         if changed[0] != (1,):
             raise self.changed()
 
-    def close(self) -> None:
-        self._links.close()
-
 
 def _driver_options(url: Url, options: Options) -> dict[str, Any]:
-    """PyMySQL's options for a URL. Raises ConfigError."""
     place = host_port(url.hosts[0], _PORT) if len(url.hosts) == 1 else None
     if place is None:
         raise ConfigError(

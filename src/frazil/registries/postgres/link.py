@@ -18,16 +18,14 @@ from urllib.parse import unquote
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.system.clock import boot_s
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 from frazil.system.imports import path_beside
 from frazil.system.process import ProcessIdentity
 from frazil.system.sockets import cut_in_children, is_quiet, limited
 
-try:
+with needs("postgresql: needs psycopg 3", "postgres"):
     import psycopg
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
-except ImportError as error:
-    raise missing_extra("postgresql: needs psycopg 3", "postgres", error) from None
 
 NO_TABLE = "42P01"  # the SQLSTATE of a table that does not exist
 STATEMENT_S = 3  # the server's time limit for a statement

@@ -208,12 +208,8 @@ class PostgresRegistry(TableRegistry):
                 self._locked = None
             self._keep(link, cursor, record, found)
 
-    def close(self) -> None:
-        self._links.close()
-
     @contextmanager
     def _cursor(self) -> Iterator[tuple[Link, Cursor]]:
-        """A link for one verb, and a cursor on its connection."""
         with self._links.taken() as link, link.cursor() as cursor:
             yield link, cursor
 
@@ -249,7 +245,6 @@ class PostgresRegistry(TableRegistry):
 
 
 def _incarnation(told: tuple[Any, ...]) -> str:
-    """The incarnation in the answer to ``_TELL``."""
     _, _, data, start = told
     return f"{data}/{start}"
 

@@ -27,7 +27,7 @@ from urllib.parse import unquote
 from frazil.claims.claim import Snapshot
 from frazil.claims.record import JUMP_US, Record
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
-from frazil.inputs.duration import span_text
+from frazil.inputs.duration import offset_text
 from frazil.inputs.url import Options, Url
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
@@ -122,7 +122,7 @@ class SqliteRegistry(RecordRegistry):
             WARNING,
             "clock ahead",
             f"clock ahead: namespace {self.namespace!r} at {self.url}: this host's clock stepped "
-            f"forward by {span_text(stepped_us)}, and so do timestamps; see {ClockError.page}",
+            f"forward by {offset_text(stepped_us)}, and so do timestamps; see {ClockError.page}",
             namespace=self.namespace,
             store=self.url,
             ahead_s=stepped_us / 1e6,

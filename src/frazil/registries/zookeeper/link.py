@@ -26,17 +26,15 @@ from urllib.parse import quote
 from weakref import ref
 
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 from frazil.system.process import ProcessIdentity
 from frazil.system.sockets import cut_in_children
 
-try:
+with needs("zookeeper: needs kazoo", "zookeeper"):
     from kazoo import exceptions as kazoo_errors
     from kazoo.client import KazooClient, KazooState
     from kazoo.handlers.threading import KazooTimeoutError
     from kazoo.security import make_digest_acl
-except ImportError as error:
-    raise missing_extra("zookeeper: needs kazoo", "zookeeper", error) from None
 
 _ANSWER_S = 4.0
 _SESSION_S = 6.0

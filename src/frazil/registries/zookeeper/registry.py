@@ -136,14 +136,12 @@ def _parsed(data: bytes, namespace: str) -> Record:
 
 
 def _written(record: Record) -> bytes:
-    """The content of the node of a record."""
     assert isinstance(record.slots, PackedSlots)
     head = {name: getattr(record, name) for name in RECORD_COLUMNS}
     return json.dumps(head).encode() + b"\n" + record.slots.pack()
 
 
 def _driver_options(url: Url, options: Options) -> dict[str, Any]:
-    """The driver's options for a URL. Raises ConfigError."""
     places = [host_port(host, _PORT) for host in url.hosts]
     named = [f"{place[0]}:{place[1]}" for place in places if place and place[0]]
     if len(named) < len(places):

@@ -18,7 +18,7 @@ from frazil.remote.http.calls import ServiceCalls
 from frazil.remote.http.config import ServiceConfig
 from frazil.remote.http.reply import in_words
 from frazil.system.event_loop import the_loop
-from frazil.system.extras import missing_extra
+from frazil.system.extras import needs
 from frazil.system.imports import load
 from frazil.system.sockets import cut_in_children
 
@@ -43,10 +43,8 @@ def the_driver() -> Any:
     This also imports what the first call would import, and makes OpenSSL start. A fork during
     either in another thread would leave the child with one that never ends.
     """
-    try:
+    with needs("asyncio and a service need httpx", "http"):
         httpx = load("httpx")
-    except ImportError as error:
-        raise missing_extra("asyncio and a service need httpx", "http", error) from None
     for name in _IMPORTED_BY_A_CALL:
         with suppress(ImportError):  # a driver with other internals
             load(name)

@@ -255,6 +255,5 @@ def _nonce(scope: Scope) -> bytes:
 
 
 async def _disconnected(receive: Receive) -> None:
-    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -251,7 +251,6 @@ class Routes:
         return Reply(Metrics(schemes, self.state.reports()).text(), MEDIA_TYPE)
 
     def _administered(self, asked: _Asked) -> list[str]:
-        """Return the namespaces whose state a caller may see."""
         names = list(self.state.namespaces)
         return [name for name in names if self._refusal(asked, "admin", name) is None]
 
@@ -264,7 +263,6 @@ class Routes:
             raise refused(refusal)
 
     def _served(self, asked: _Asked, right: Right) -> ServedNamespace:
-        """Return the namespace of a path. Raises Problem if it is unknown or not allowed."""
         self._allow(asked, right, asked.namespace)
         served = self.state.namespaces.get(asked.namespace)
         if served is None:
@@ -344,7 +342,6 @@ def _proposed(query: Mapping[str, Any]) -> Reply:
 
 
 def _planned(plan: Plan) -> dict[str, Any]:
-    """Return a plan as JSON, with its pieces from the most significant, tick and epoch."""
     tick, _, epoch = str(plan.layout).partition(" @")[2].partition(" since ")
     return {
         **plan.as_json(),

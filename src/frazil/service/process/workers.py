@@ -135,7 +135,6 @@ class Supervisor:
         logs.event("worker begins", worker=worker.index, process=process.pid)
 
     def _run_worker(self, index: int, stop_socket: socket.socket) -> None:
-        """Run in the child process."""
         for worker in self.workers:
             if worker.stop_socket is not None:
                 worker.stop_socket.close()

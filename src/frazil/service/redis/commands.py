@@ -254,7 +254,6 @@ def _texts(scheme: Scheme, ids: Sequence[int]) -> bytes:
 
 
 def _numbers(scheme: Scheme, ids: Sequence[int]) -> bytes:
-    """Return the replies to INCR."""
     if scheme.bits <= _EXACT_BITS:
         return b":%d\r\n" * len(ids) % tuple(ids)
     if len(ids) == 1 or (size := len(str(max(ids)))) > len(str(min(ids))):
