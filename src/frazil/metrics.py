@@ -16,13 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from frazil.errors import ConfigError
-from frazil.generator.status import (
-    Counts,
-    Status,
-    counts_of,
-    freed_counts,
-    open_generators,
-)
+from frazil.generator.status import Counts, Status, counts_of, freed_counts, open_generators
 from frazil.system.extras import needs
 from frazil.system.process import at_fork
 

@@ -118,7 +118,7 @@ def audit(df: "DataFrame", column: str, scheme: str | Scheme = "icicle") -> Audi
     if not of.signed_safe or dict(df.dtypes)[column] != "bigint":
         raise ConfigError(
             f"{column!r} is not a BIGINT column for IDs of scheme {of.name!r}; cast a column of "
-            "fewer bits, and use a scheme that fits a BIGINT",
+            "fewer bits, and use a scheme that fits a BIGINT"
         )
     number, count = f.col("number"), f.col("count")
     groups = df.select(f.col(column).alias("number")).groupBy("number").count()

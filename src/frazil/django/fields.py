@@ -47,7 +47,7 @@ class IdColumn(models.Field):
         if not isinstance(scheme, str | None):
             raise ConfigError(
                 f"scheme= must be the name of a scheme, not {type(scheme).__name__}; declare the "
-                'scheme in FRAZIL["schemes"], and write its name here',
+                'scheme in FRAZIL["schemes"], and write its name here'
             )
         self.scheme_name = scheme
         super().__init__(verbose_name, **options)

@@ -240,8 +240,7 @@ class RedisRegistry(Registry):
                 "use another namespace"
             )
         raise InternalError(
-            f"{self.url} refused {verb!r} without a reason; please report this",
-            answer=parts,
+            f"{self.url} refused {verb!r} without a reason; please report this", answer=parts
         )
 
 

@@ -198,12 +198,7 @@ class Commands:
         return self._wait(served, secret, 1, form)
 
     async def _wait(
-        self,
-        served: ServedNamespace,
-        secret: bytes,
-        n: int,
-        form: _Form,
-        head: bytes = b"",
+        self, served: ServedNamespace, secret: bytes, n: int, form: _Form, head: bytes = b""
     ) -> AsyncIterator[bytes]:
         """Yield ``n`` IDs in parts. Raises ConnectionAbortedError after the first one.
 

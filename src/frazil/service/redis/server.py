@@ -64,11 +64,7 @@ class _Connection(asyncio.BufferedProtocol):
     """One client."""
 
     def __init__(
-        self,
-        commands: Commands,
-        open_ones: "set[_Connection]",
-        turns: _Turns,
-        timeout_s: float,
+        self, commands: Commands, open_ones: "set[_Connection]", turns: _Turns, timeout_s: float
     ) -> None:
         self._commands = commands
         self._open = open_ones
