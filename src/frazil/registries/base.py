@@ -24,7 +24,7 @@ from frazil.claims.claim import (
     Wait,
 )
 from frazil.claims.record import Record
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.inputs.masking import masked
 from frazil.inputs.url import Url, parse_url
 from frazil.registries.doctor import COMMON_EVENTS, StoreReport
@@ -242,6 +242,15 @@ class RecordRegistry(Registry, ABC):
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         return self.perform(lambda r, us, inc: r.initialise(self.terms, ask, us, inc, start))
+
+    def crowded(self) -> RegistryUnavailable:
+        """The error for a step that others' steps made invalid again and again."""
+        return RegistryUnavailable(
+            f"{self.url}: too many members write this namespace; use a longer ?horizon=, so that "
+            "each member writes less often",
+            url=self.url,
+            outcome_known=True,
+        )
 
     def examine(self) -> StoreReport:
         """See Registry. Here: only the events that every store survives."""

@@ -19,7 +19,6 @@ the next claim in the place of all.
 """
 
 import asyncio
-import shlex
 from array import array
 from collections.abc import Awaitable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -44,7 +43,7 @@ from frazil.generator.awaiting import wait_through
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.request import Request
 from frazil.inputs.masking import masked
-from frazil.schemes.presets import PRESETS
+from frazil.registries.commands import init_command
 from frazil.schemes.scheme import Scheme
 from frazil.service import logs
 from frazil.service.settings import Namespace
@@ -364,12 +363,10 @@ class ServedNamespace:
 
     def _no_counter(self) -> ConfigError:
         """Return the error for a counter without a record, with the command that makes it."""
-        name, scheme = self.scheme.name, str(self.scheme.layout)
-        options = ["--namespace", self.name, "--scheme", name if name in PRESETS else scheme]
+        command = init_command(self._url, self.name, self.scheme)
         return _NoCounter(
             f"counter {self.name!r} does not exist, or was lost; find the highest value in use and "
-            f"run once: frazil init {shlex.join([self._url, *options])} --start N (--new if it "
-            "was never used)",
+            f"run once: {command} --start N (--new if it was never used)",
             namespace=self.name,
         )
 

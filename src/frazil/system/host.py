@@ -36,6 +36,7 @@ _VARIABLES = (
 )
 _FILES = (".dockerenv", "run/.containerenv")
 _ROOTS = {"9p", "aufs", "fuse.fuse-overlayfs", "overlay", "overlayfs", "virtiofs"}
+_MOUNTS = "/proc/self/mountinfo"
 _GROUPS = re.compile(r"docker[-/]|kubepods|containerd|crio-|libpod|/ecs/|/garden/")
 # What the kernel numbers its first namespaces: include/uapi/linux/nsfs.h.
 _FIRST = {"pid": 0xEFFFFFFC, "uts": 0xEFFFFFFE, "ipc": 0xEFFFFFFF, "cgroup": 0xEFFFFFFB}
@@ -91,9 +92,6 @@ def _signs(root: Path) -> list[str]:
     if named := _GROUPS.search(groups):
         signs.append(f"its control group is named {named[0].strip('-/')}")
     return signs
-
-
-_MOUNTS = "/proc/self/mountinfo"
 
 
 def filesystem_of(path: Path, mountinfo: str = "") -> str | None:

@@ -153,12 +153,7 @@ class EtcdRegistry(RecordRegistry):
                 return super().perform(verb)
             except _ConflictError:
                 if boot_s() > deadline_s:
-                    raise RegistryUnavailable(
-                        f"{self.url}: too many members write this namespace; use a longer "
-                        "?horizon=, so that each member writes less often",
-                        url=self.url,
-                        outcome_known=True,
-                    ) from None
+                    raise self.crowded() from None
             except (Misuse, Stopped):
                 if not kept:
                     raise  # a cached state may be old: read again

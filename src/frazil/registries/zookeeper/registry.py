@@ -31,7 +31,7 @@ from typing import Any
 
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
-from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.errors import ConfigError
 from frazil.inputs.url import Options, Url, host_port, tls_files
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
@@ -77,12 +77,7 @@ class ZookeeperRegistry(RecordRegistry):
             except Conflict:
                 tried += 1
                 if boot_s() > deadline_s:
-                    raise RegistryUnavailable(
-                        f"{self.url}: too many members write this namespace; use a longer "
-                        "?horizon=, so that each member writes less often",
-                        url=self.url,
-                        outcome_known=True,
-                    ) from None
+                    raise self.crowded() from None
             time.sleep(random.uniform(0.0, min(0.002 * 2**tried, 0.2)))  # noqa: S311 - jitter
 
     @contextmanager
