@@ -110,7 +110,7 @@ class Record:
         floor = self.floor(n)
         start = max(floor, now)
         if start >= terms.end:
-            raise _exhausted(terms)
+            raise exhausted(terms)
         bound = self._bound(terms, now, start)
         until = min(start + want, bound)
         least = min(want, max(1, terms.horizon_ticks // 100), terms.end - start)
@@ -186,7 +186,7 @@ class Record:
         slot, start = self.slots.get(n), max(self.floor(n), now)
         gone = sum(s.until >= terms.end for m, s in self.slots.stored() if m in terms.slots)
         if start >= terms.end:
-            raise _exhausted(terms)
+            raise exhausted(terms)
         if (slot.token and slot.until > now) or gone + 1 >= len(terms.slots):
             raise ConfigError(
                 f"none of the {len(terms.slots)} node numbers can be reserved ({gone} are); one "
@@ -415,7 +415,8 @@ class Record:
         return self.sid.removeprefix(WAITS)
 
 
-def _exhausted(terms: Terms) -> LayoutExhausted:
+def exhausted(terms: Terms) -> LayoutExhausted:
+    """The error if every slot is used to its end."""
     what = "time field" if terms.timed else "counter"
     return LayoutExhausted(
         f"the {what} of {terms.layout!r} is used up ({terms.end}); choose a wider layout in a "

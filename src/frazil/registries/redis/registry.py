@@ -31,7 +31,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
-from frazil.claims.record import Record
+from frazil.claims.record import Record, exhausted
 from frazil.claims.slots import SlotTable
 from frazil.errors import ConfigError, InternalError
 from frazil.inputs.url import Url
@@ -234,6 +234,8 @@ class RedisRegistry(Registry):
         head: tuple[Any, ...] = (sid, theirs, fingerprint, layout, int(revision))
         record = Record(SlotTable(), *head, *map(int, numbers))
         getattr(record, verb)(self.terms, ask, int(reading_us), incarnation, amount)
+        if record.guard >= self.terms.end:  # of a slot in use to its end; the record says to wait
+            raise exhausted(self.terms)
         if verb == "initialise":
             raise self.link.refused(
                 f"a counter in Redis cannot continue at {amount}, more than 2^53 above its start; "
