@@ -1,5 +1,6 @@
 """Stores that are frozen (SIGSTOP): each call ends in time, and its error says what to check."""
 
+import asyncio
 import signal
 import time
 from contextlib import contextmanager
@@ -11,7 +12,9 @@ from frazil.errors import RegistryUnavailable
 from tests.servers.etcd import etcd
 from tests.servers.mariadb import mariadb
 from tests.servers.postgres import postgres
+from tests.servers.redis import Server
 from tests.servers.zookeeper import zookeeper
+from tests.tools.waiting import until
 
 IN_TIME_S = 2.5  # the stores' own limits are longer
 
@@ -35,6 +38,10 @@ def running(kind):
     elif kind == "zookeeper":
         with zookeeper() as store:
             yield store.url(), store.signal_all
+    elif kind == "redis":
+        with Server() as store:
+            calls = {signal.SIGSTOP: store.freeze, signal.SIGCONT: store.thaw}
+            yield store.url, lambda which: calls[which]()
     else:
         with mariadb() if kind == "mysql" else postgres() as store:
             calls = {signal.SIGSTOP: store.sigstop, signal.SIGCONT: store.sigcont}
@@ -68,3 +75,37 @@ def test_each_call_says_so_in_time(kind):
                     assert "check that the server runs" in refused(call)
             assert tickets() > first[0]
             assert ids() > first[1]
+
+
+@pytest.mark.parametrize("kind", ["redis", "postgresql", "mysql", "etcd", "zookeeper"])
+def test_a_process_is_unready_before_its_ids_run_out(kind):
+    """One generator is busy, one idle, and one belongs to an event loop."""
+    with running(kind) as (plain, send):
+        url = f"{plain}{'&' if '?' in plain else '?'}horizon=8s"
+        frazil.init(url, new=True)
+        busy, idle, awaited = frazil.open(url), frazil.open(url), frazil.aio.open(url)
+        every = (busy, idle, awaited)
+
+        async def begun():
+            return await awaited()
+
+        with busy, idle:
+            idle(), asyncio.run(begun())
+
+            def supplied():
+                busy()
+                return all(ids.status().seconds_left > 5 for ids in every)
+
+            until(supplied, "claims of nearly a horizon")
+            assert not any(ids.status().why_unready() for ids in every)
+            left = {}
+            with frozen(send):
+                while len(left) < len(every):
+                    if busy not in left:
+                        busy()
+                    for ids in every:
+                        if (status := ids.status()).why_unready():
+                            left.setdefault(ids, status.seconds_left)
+            assert all(left.values())
+            until(lambda: not any(ids.status().why_unready() for ids in every), "green again")
+            asyncio.run(awaited.aclose())

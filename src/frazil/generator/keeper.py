@@ -57,8 +57,9 @@ class KeeperPolicy(ABC):
 
     ``claim`` is the claim held, the later of two. ``wait_cause`` is why a registry that answers
     gives nothing; None if it does not say to wait. ``trouble`` is the error of a registry that does
-    not answer, since ``trouble_since_us``, else None; ``failures`` counts such errors. ``metered``:
-    the IDs made when the rate was last reported, and when. ``ended``: the last round is over.
+    not answer, since ``trouble_since_us``, else None; ``failures`` counts such errors.
+    ``answer_ns``: how long the last answer took. ``metered``: the IDs made when the rate was last
+    reported, and when. ``ended``: the last round is over.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class KeeperPolicy(ABC):
         self._used: int | None = None
         self._renewable = False
         self._granted_ns = self._lost_us = 0
-        self._answer_ns, self._answered_ns = 0, -1
+        self.answer_ns, self._answered_ns = 0, -1
         self._retries = Retries()
         self._back_off_until_ns = 0
         self._refused = False
@@ -302,8 +303,8 @@ class KeeperPolicy(ABC):
             self.report("loss_noticed")
         self._seen = memory
         self.trouble, self._refused, self._retries = None, False, Retries()
-        self._answer_ns = self.identity.now_ns() - sent_ns
-        self._answered_ns = heard_ns = sent_ns + self._answer_ns
+        self.answer_ns = self.identity.now_ns() - sent_ns
+        self._answered_ns = heard_ns = sent_ns + self.answer_ns
         read_ns: int = yield partial(reading_ns, sent_ns=sent_ns, heard_ns=heard_ns)
         return read_ns
 

@@ -19,12 +19,14 @@ from frazil.generator.complaints import inside_the_keeper, no_thread
 from frazil.generator.journal import Journal
 from frazil.generator.keeper import Result, Steps
 from frazil.generator.pacing import jitter
+from frazil.generator.status import is_late
 from frazil.generator.store_thread import NEVER_S, StoreThread, thread_of
 from frazil.generator.timed_policy import TimedPolicy
 from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
 from frazil.registries.partitioned import PartitionedRegistry
 from frazil.system import clock, event_log
+from frazil.system.clock import boot_ns
 from frazil.system.process import ProcessIdentity, at_fork
 from frazil.system.steps import run_by
 from frazil.walk.walk import Walk
@@ -109,6 +111,19 @@ class Keeper:
         self.policy.calls.answer(None)
         self.policy.closers.answer(None)
 
+    def away_s(self, left_s: float) -> float:
+        """For how long the store has not answered; 0 if it does, or may still do so in time.
+
+        left_s: how long IDs are left.
+        """
+        policy, thread = self.policy, self.thread
+        now_ns, since_ns, trouble = boot_ns(), thread.silent_since_ns, policy.trouble
+        silent_s = (now_ns - since_ns) / 1e9 if since_ns else 0.0
+        if trouble is not None:
+            return max(0.001, (clock.wall_us() - policy.trouble_since_us) / 1e6, silent_s)
+        late = thread.asking and is_late(silent_s, policy.answer_ns / 1e9, left_s)
+        return silent_s if late else 0.0
+
     def is_of(self, walk: weakref.ref[Walk]) -> bool:
         """See Served."""
         return self.policy.walk is walk
@@ -117,7 +132,7 @@ class Keeper:
         """See Served."""
         if self._is_over():
             return None
-        wait_s = drive(self.policy.round(), self.registry)
+        wait_s = run_by(self.policy.round(), lambda verb: self.thread.ask(verb, self.registry))
         if self._is_over():
             return None
         return NEVER_S if wait_s is None else wait_s

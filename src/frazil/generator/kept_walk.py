@@ -261,6 +261,7 @@ class KeptWalk(_Base):
         """See ``frazil.Generator``."""
         policy, journal, terms = self.keeper.policy, self.keeper.journal, self.registry.terms
         scheme, now_us, trouble = self.request.scheme, clock.wall_us(), policy.trouble
+        margin_s = min(terms.horizon_ticks * terms.tick_us / 4e6 or inf, MARGIN_MOST_S)
         own = self.identity.intact()  # else a child has not used it yet
         held = self.held and own
         about: dict[str, Any] = {}
@@ -293,6 +294,7 @@ class KeptWalk(_Base):
             about |= {"blocked": True, "why_blocked": why}
         elif about.get("blocked"):
             about["why_blocked"] = outlook(policy.state())
+        left_s = about.get("seconds_left")
         chosen = scheme.layout.epoch_us is not None
         ends_us = scheme.layout.exhausted_us if terms.timed and chosen else None
         return Status(
@@ -303,15 +305,13 @@ class KeptWalk(_Base):
             issued=self.made() - self._inherited if own else 0,
             waits=self.waits if own else 0,
             failures=self.failures if own else 0,
-            store_away_s=(
-                0.0 if trouble is None else max(0.001, (now_us - policy.trouble_since_us) / 1e6)
-            ),
+            store_away_s=self.keeper.away_s(3 * margin_s if left_s is None or not held else left_s),
             store_errors=policy.failures if own else 0,
             last_error=journal.last_error,
             last_error_at=clock.moment(journal.last_error_us) if journal.last_error else None,
             claimed=held,
             exhausted_in_s=None if ends_us is None else (ends_us - now_us) / 1e6,
-            margin_s=min(terms.horizon_ticks * terms.tick_us / 4e6 or inf, MARGIN_MOST_S),
+            margin_s=margin_s,
             **about,
         )
 

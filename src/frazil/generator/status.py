@@ -7,6 +7,9 @@ A store that is away is no fault while the rest of the claim lasts, and most sto
 So a generator is unready only when its IDs are about to run out: with less than ``margin_s`` left,
 a quarter of the horizon and at most 10 s (of a counter 10 s). That is the time in which a balancer
 sends calls to another process.
+
+A store that hangs refuses nothing: its first error comes after a time limit, when the IDs may have
+run out. So a request that is late counts as one without an answer (``is_late``).
 """
 
 from collections import Counter, deque
@@ -23,6 +26,8 @@ Counts = Counter[tuple[str, str, str, str]]  # by namespace, scheme, store and t
 _FREED_MOST = 100
 
 MARGIN_MOST_S = 10.0
+_PROMPT_S = 0.1  # no answer is late before
+_USUAL_TIMES = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +81,17 @@ class Status:
             left = f"{left_s or 0.0:.1f} s of IDs are left"
             return f"the store does not answer for {self.store_away_s:.0f} s, and {left}"
         return ""
+
+
+def is_late(silent_s: float, usual_s: float, left_s: float) -> bool:
+    """Whether a request that waits for ``silent_s`` is late. usual_s: the time of the last answer.
+
+    It is after a quarter of the time that was left when it was sent (``silent_s + left_s``). A
+    store that is usually slow may take more, but not more than three quarters.
+    """
+    if silent_s < _PROMPT_S or silent_s < left_s / 3:
+        return False
+    return silent_s > _USUAL_TIMES * usual_s or silent_s > left_s * 3
 
 
 open_generators: WeakSet[object] = WeakSet()

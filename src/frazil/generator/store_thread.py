@@ -21,15 +21,20 @@ the process (see ``system.process``), and so does its thread.
 
 from _thread import allocate_lock, get_ident, start_new_thread
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from heapq import heappop, heappush
 from itertools import count
 from queue import Empty, SimpleQueue
-from typing import Protocol
+from typing import Protocol, TypeVar
 from weakref import WeakValueDictionary, ref
 
+from frazil.errors import TryLater
+from frazil.registries.base import Registry
 from frazil.system.clock import boot_ns
 from frazil.walk.walk import Walk
+
+Answer = TypeVar("Answer")
 
 NEVER_S = float("inf")  # until the next round of a keeper for which none is due before it is called
 
@@ -45,10 +50,15 @@ class Served(Protocol):
 
 
 class StoreThread:
-    """Runs the rounds of the keepers of one store. ``ident``: its thread's; 0 if none runs."""
+    """Runs the rounds of the keepers of one store.
+
+    ident: the thread's; 0 if none runs. asking: a request is under way. silent_since_ns: when the
+    first request after the last answer was sent; 0 if there is none.
+    """
 
     def __init__(self) -> None:
-        self.ident = 0
+        self.ident = self.silent_since_ns = 0
+        self.asking = False
         self.bell: SimpleQueue[ref[Walk] | None] = SimpleQueue()
         """An item wakes the thread: None, or a walk that was freed."""
         self._called: OrderedDict[Served, None] = OrderedDict()
@@ -79,6 +89,21 @@ class StoreThread:
                 if not served:  # a round failed; the others need another thread
                     with suppress(RuntimeError):
                         start_new_thread(self.run, ())
+
+    def ask(self, verb: Callable[[Registry], Answer], registry: Registry) -> Answer:
+        """Run a verb. While it waits, keepers of this thread that are due wait too."""
+        self.silent_since_ns = self.silent_since_ns or boot_ns()
+        self.asking = True
+        answered = True
+        try:
+            return verb(registry)
+        except TryLater:
+            answered = False
+            raise
+        finally:
+            self.asking = False
+            if answered:
+                self.silent_since_ns = 0
 
     def _serve(self) -> None:
         """Until no keeper is left."""

@@ -72,7 +72,7 @@ class TimedPolicy(KeeperPolicy):
             yield from self._renew(walk, idle=idle)
 
     def _first_want(self) -> int:
-        long_us = max(FIRST_CLAIM_US, _ANSWERS * self._answer_ns // 1000)
+        long_us = max(FIRST_CLAIM_US, _ANSWERS * self.answer_ns // 1000)
         return max(1, min(long_us // self.terms.tick_us, self.terms.horizon_ticks))
 
     def _keeps_warm(self) -> bool:
@@ -89,7 +89,7 @@ class TimedPolicy(KeeperPolicy):
         claim, most = self.claim, self.terms.horizon_ticks
         assert claim is not None
         want = most if idle else min(max(2 * self._want, self._first_want()), most)
-        delay = self._answer_ns // (1000 * self.terms.tick_us)
+        delay = self.answer_ns // (1000 * self.terms.tick_us)
         # A claim that was renewed late ended before the tick that is due.
         due = walk.due(self.identity.now_ns())
         at = max(walk.until - walk.left(), due)

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import frazil
-from frazil.errors import ClockError, Closed, RegistryUnavailable
-from frazil.generator.status import Status
+from frazil.errors import ClockError, Closed, PoolExhausted, RegistryUnavailable
+from frazil.generator.status import Status, is_late
+from frazil.registries.memory import MemoryRegistry
 from frazil.remote.icicle.server import icicle_script
 from tests.servers.redis import Server, until
 from tests.tools.forks import child
@@ -113,6 +114,108 @@ def test_a_store_that_is_stopped(own):
             status = ids.status()
             assert (status.store_away_s, status.why_unready()) == (0.0, "")
             assert status.last_error
+
+
+@pytest.fixture
+def hang(monkeypatch):
+    """A store in memory does not answer until ``hang.set()``, if ``hang.clear()`` was called."""
+    answers, step = threading.Event(), MemoryRegistry.step
+    answers.set()
+    monkeypatch.setattr(MemoryRegistry, "step", lambda self: answers.wait() and step(self))
+    yield answers
+    answers.set()
+
+
+def test_a_store_that_hangs(url, hang):
+    """Red while IDs are left, also of a generator whose request waits for that of another one."""
+    url += "?horizon=6s"
+    with frazil.open(url) as busy, frazil.open(url) as other:
+        for ids in (busy, other):
+            ids()
+            until(lambda ids=ids: ids.status().seconds_left > 4.5, "a claim of nearly a horizon")
+        hang.clear()
+        left = {}
+
+        def red(ids):
+            status = ids.status()
+            if status.why_unready() and ids not in left:
+                left[ids] = status.seconds_left
+            return ids in left
+
+        until(lambda: busy() and red(busy) & red(other), "red")
+        assert all(left.values()), "IDs were left"
+        assert "the store does not answer for" in busy.status().why_unready()
+        until(lambda: busy.status().seconds_left == 0, "the end of the claim")
+        assert busy.status().why_unready(), "it stays red"
+        hang.set()
+        for ids in (busy, other):
+            ids()
+            until(lambda ids=ids: ids.status().store_away_s == 0, "an answer")
+
+
+def test_a_counter_whose_store_hangs(url, hang):
+    frazil.init(url, "sequence:64", start=0)
+    with frazil.open(url, "sequence:64", block=1000) as ids:
+        ids.take(600)
+        until(lambda: ids._walk.left() > 1000, "the next block")
+        hang.clear()
+        ids.take(1000)
+        red = until(lambda: ids() and ids.status().why_unready() and ids.status(), "red")
+        assert red.seconds_left, "values are left"
+        hang.set()
+
+
+def test_a_store_that_never_answered(url, hang):
+    """A first claim may take longer: the program has to import and to connect."""
+    with frazil.open(f"{url}?horizon=2s", timeout=0) as ids:
+        hang.clear()
+        with pytest.raises(RegistryUnavailable):
+            ids()
+        assert until(lambda: ids.status().store_away_s, "the end of the margin") >= 0.5
+        assert "0.0 s of IDs are left" in ids.status().why_unready()
+        hang.set()
+
+
+@pytest.mark.parametrize(
+    ("silent_s", "usual_s", "left_s", "late"),
+    [
+        (0.05, 0.001, 0.0, False),  # a busy host
+        (0.2, 0.001, 0.0, True),
+        (0.6, 0.001, 1.9, False),
+        (0.7, 0.001, 1.9, True),
+        (0.7, 0.6, 1.9, False),  # it is usually as slow
+        (1.0, 0.6, 1.5, True),
+        (1.8, 1.9, 0.7, False),
+        (2.0, 1.9, 0.5, True),  # as slow again, and few IDs are left
+    ],
+)
+def test_when_an_answer_is_late(silent_s, usual_s, left_s, late):
+    assert is_late(silent_s, usual_s, left_s) is late
+
+
+def test_no_free_node_number(request):
+    tiny = "sign:1=0 time:39 node:1 sequence:23 @1ms since 2025-01-01T00:00:00Z"
+    url = f"memory:{request.node.name}?horizon=10min"
+    with frazil.open(url, tiny) as one, frazil.open(url, tiny) as two:
+        one(), two()
+        for each in (one, two):
+            until(lambda each=each: each.status().seconds_left > 60, "a claim of a horizon")
+        with frazil.open(url, tiny, timeout="50ms") as third:
+            refusal(third)
+            assert third.status().blocked
+            assert "all 2 node numbers are in use" in third.status().why_unready()
+
+
+def test_what_a_store_said_is_no_reason_once_it_is_away():
+    with Server() as server:
+        url = f"{server.url}?horizon=10s&timeout=200ms"
+        with frazil.open(url, timeout="50ms") as ids:
+            why = lambda: ids.status().why_unready()  # noqa: E731
+            with pytest.raises((PoolExhausted, RegistryUnavailable)):
+                ids()
+            assert until(lambda: "nothing was ever granted" in why(), "the store's answer")
+            server.kill()
+            assert until(lambda: "the store does not answer" in why(), "the outage")
 
 
 def test_a_child_has_no_claim_of_its_parent(tmp_path):
