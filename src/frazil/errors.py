@@ -41,9 +41,12 @@ __all__ = [
     "RegistryUnavailable",
     "Stopped",
     "TryLater",
+    "brief",
     "unfinished",
 ]
 
+
+_SHOWN = 80  # characters of a wrong value
 
 _DOCS = "https://github.com/frazil/frazil/blob/main/docs/"
 _ALARMS, _ERRORS = _DOCS + "how-to/alarms/", _DOCS + "reference/errors.md"
@@ -160,6 +163,15 @@ class InternalError(FrazilError):
     """An invariant does not hold: a bug in frazil. Please report it with the message."""
 
     page = _ERRORS + "#internalerror"
+
+
+def brief(value: object) -> str:
+    """A value from outside, as a message shows it: its ``repr``, cut."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no int of many thousand digits
+        return f"a number of type {type(value).__name__} that is too long to show"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def unfinished(what: str, error: Exception) -> TryLater | None:

@@ -23,7 +23,7 @@ from frazil.errors import ConfigError
 from frazil.generator.mint import answer_by, mint
 from frazil.generator.request import Duration, Request, make_request, refuse_full
 from frazil.generator.verb_requests import ask_of
-from frazil.inputs.arguments import refuse_unknown
+from frazil.inputs.arguments import check_whole, expect, refuse_unknown
 from frazil.inputs.url import UrlInput
 from frazil.registries.base import Registry
 from frazil.registries.commands import init_command
@@ -184,6 +184,10 @@ def initialise_ids(
     for a namespace that exists already, and the errors of the registry.
     """
     refuse_unknown("init", initialise_ids, unknown)
+    for name, value in {"forward": forward, "new": new, "if_missing": if_missing}.items():
+        expect(f"{name}=", value, bool, "True or False")
+    if start is not None:
+        start = check_whole("start=", start)
     request = make_request(url, scheme, namespace=namespace, fields=fields, timeout=timeout)
     if request.url.maker != "registry":
         raise ConfigError(

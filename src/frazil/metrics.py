@@ -127,11 +127,18 @@ def families(labels: tuple[str, ...], counts: _Series, gauges: _Series) -> Itera
             yield family
 
 
+def _check(name: str, value: object, method: str, words: str) -> None:
+    """Raise ConfigError for an argument without the method that is used."""
+    if value is not None and not hasattr(value, method):
+        raise ConfigError(f"{name} must be {words}, not {type(value).__name__}", argument=name)
+
+
 def prometheus(registry: "CollectorRegistry | None" = None) -> None:
     """Register a collector; the default is prometheus_client's own registry."""
     with needs("metrics need prometheus-client", "serve"):
         from prometheus_client import REGISTRY
         from prometheus_client.registry import Collector
+    _check("registry=", registry, "register", "a CollectorRegistry")
     totals = _Totals()
 
     class Generators(Collector):
@@ -154,6 +161,7 @@ def opentelemetry(meter_provider: Any = None) -> None:
         raise ConfigError(
             f"opentelemetry() needs opentelemetry-api ({error}); pip install opentelemetry-api"
         ) from None
+    _check("meter_provider=", meter_provider, "get_meter", "a MeterProvider")
     meter = get_meter("frazil", meter_provider=meter_provider)
     totals = _Totals()
 

@@ -19,6 +19,7 @@ from frazil.errors import FrazilError, LayoutExhausted, RegistryUnavailable, Try
 from frazil.generator.generator import AsyncGenerator, Generator
 from frazil.generator.request import Duration
 from frazil.generator.status import Status
+from frazil.inputs.arguments import expect
 from frazil.inputs.duration import duration_us
 
 __all__ = ["ReadyApp", "why_unready", "why_unready_async"]
@@ -35,6 +36,7 @@ def why_unready(
     the horizon, at most 10 s. timeout: how long a generator without a claim may wait for one.
     ``icicle:`` and ``http:`` have no claims: each answer costs one ID there.
     """
+    _check(generators, margin, timeout)
     for ids in generators:
         why = _known(ids.status(), margin)
         if why is None:
@@ -53,6 +55,7 @@ async def why_unready_async(
     timeout: Duration = 1,  # noqa: ASYNC109 - as above
 ) -> str:
     """The same in an event loop, which a generator of ``frazil.open`` does not block."""
+    _check(generators, margin, timeout)
     for ids in generators:
         why = _known(ids.status(), margin)
         if why is None:
@@ -66,6 +69,17 @@ async def why_unready_async(
         if why:
             return why
     return ""
+
+
+def _check(
+    generators: tuple[object, ...], margin: Duration | None, timeout: Duration | None
+) -> None:
+    """Raise ConfigError for what is not a generator or a duration."""
+    for each in generators:
+        expect("a generator", each, (Generator, AsyncGenerator), "one of frazil.open")
+    for name, value in {"margin": margin, "timeout": timeout}.items():
+        if value is not None:
+            duration_us(value, name=name)
 
 
 def _known(status: Status, margin: Duration | None) -> str | None:
@@ -88,7 +102,10 @@ def _why(status: Status, error: FrazilError) -> str:
 
 
 class ReadyApp:
-    """An ASGI application: 200 ``ready``, or 503 with the reason. The arguments are as above."""
+    """An ASGI application: 200 ``ready``, or 503 with the reason. The arguments are as above.
+
+    Raises ConfigError for an argument of another type.
+    """
 
     def __init__(
         self,
@@ -96,6 +113,7 @@ class ReadyApp:
         margin: Duration | None = None,
         timeout: Duration = 1,
     ) -> None:
+        _check(generators, margin, timeout)
         self._generators = generators
         self._margin = margin
         self._timeout = timeout

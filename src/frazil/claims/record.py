@@ -56,7 +56,7 @@ from frazil.claims.claim import (
     Wait,
 )
 from frazil.claims.slots import Slot, Slots, SlotTable
-from frazil.errors import ClockError, ConfigError, LayoutExhausted, PoolExhausted
+from frazil.errors import ClockError, ConfigError, LayoutExhausted, PoolExhausted, brief
 from frazil.system import clock
 
 JUMP_US = 60_000_000
@@ -217,7 +217,9 @@ class Record:
         if start is None:
             return self._seen(terms, self._begin_verb(terms, ask, reading_us, incarnation))
         if not 0 <= start < terms.end:
-            raise ConfigError(f"--start {start} is not within 0..{terms.end - 1}", value=start)
+            raise ConfigError(
+                f"--start {brief(start)} is not within 0..{terms.end - 1}", value=start
+            )
         if self.sid:
             self._advance_counter(start)
         self._set_identity(terms, ask, incarnation)

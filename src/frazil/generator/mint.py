@@ -40,6 +40,7 @@ def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> lis
     child that a signal handler forks meanwhile they are the parent's, and maybe fewer.
     """
     require_gil()
+    n = check_count(n)
     terms = registry.terms
     per_tick = 1 if request.scheme.layout.axis == "sequence" else request.scheme.layout.sequences
     # Minted ticks have no other owner and are used at once, so this walk needs no clock.
@@ -49,7 +50,7 @@ def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> lis
     after = 0
     seen = LastSeen()
     deadline_ns = boot_ns() + (request.timeout_us + guard_us) * 1000
-    while len(ids) < check_count(n) and identity.intact():
+    while len(ids) < n and identity.intact():
         ticks = min(-(-(n - len(ids)) // per_tick), terms.horizon_ticks)
         answer_by_ns = min(boot_ns() + request.timeout_us * 1000, deadline_ns)
         sent_us, before = boot_ns() // 1000, seen

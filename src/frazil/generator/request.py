@@ -8,10 +8,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, TypeAlias, TypedDict
+from typing import TypeAlias, TypedDict
 
-from frazil.errors import ConfigError, LayoutExhausted
-from frazil.inputs.arguments import check_fields, expect
+from frazil.errors import ConfigError, LayoutExhausted, brief
+from frazil.inputs.arguments import check_fields, check_whole, expect
 from frazil.inputs.duration import duration_text, duration_us
 from frazil.inputs.kinds import GIVEN
 from frazil.inputs.url import Url, UrlInput, url_of
@@ -93,7 +93,8 @@ class Request:
             )
         if not terms.timed and block is not None and block > terms.horizon_ticks:
             raise ConfigError(
-                f"block={block!r} is not within 1..{terms.horizon_ticks}, the limit of one claim",
+                f"block={brief(block)} is not within 1..{terms.horizon_ticks}, the limit of "
+                "one claim",
                 value=block,
                 limit=terms.horizon_ticks,
             )
@@ -120,7 +121,7 @@ def make_request(
     expect("token=", token, (str, type(None)), "a string")
     check_fields(fields)
     if type(sequence_start) not in (int, str) or sequence_start not in (0, "random"):
-        raise ConfigError(f'sequence_start= must be 0 or "random", not {sequence_start!r}')
+        raise ConfigError(f'sequence_start= must be 0 or "random", not {brief(sequence_start)}')
     wanted = scheme(scheme_, fields=fields)
     if registry is not None:
         where = _given(registry, wanted, url, namespace)
@@ -136,7 +137,7 @@ def make_request(
         lead_us=duration_us(lead, name="lead"),
         timeout_us=duration_us(timeout, name="timeout"),
         scattered=sequence_start == "random",
-        block=_checked_block(block),
+        block=None if block is None else check_whole("block=", block, 1),
         token=token,
         keep_us=duration_us(keep, name="keep"),
         registry=registry,
@@ -187,10 +188,3 @@ def refuse_full(scheme: Scheme) -> None:
             "epoch, in a new namespace",
             limit=layout.axis_end,
         )
-
-
-def _checked_block(block: Any) -> int | None:
-    """The block if it is a number; the registry limits it."""
-    if block is None or (isinstance(block, int) and not isinstance(block, bool) and block > 0):
-        return block
-    raise ConfigError(f"block= must be a whole number, 1 or more, not {block!r}", value=block)

@@ -16,8 +16,10 @@ from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from numbers import Real
 from weakref import WeakSet
 
+from frazil.inputs.arguments import expect
 from frazil.system.process import at_fork
 
 COUNTS = ("issued", "waits", "failures", "store_errors")  # the fields of a status that only grow
@@ -69,6 +71,7 @@ class Status:
 
     def why_unready(self, margin_s: float | None = None) -> str:
         """Why calls fail or are about to; "" if they do not. Without names of hosts."""
+        expect("margin_s=", margin_s, (Real, type(None)), "a number of seconds")
         margin_s = self.margin_s if margin_s is None else margin_s
         if self.closed:
             return "the generator is closed"

@@ -1,9 +1,11 @@
 """Checks of arguments, with errors that name the argument and the accepted values."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from operator import index
 from typing import Any
 
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, brief
 
 _MOST_AT_ONCE = 1 << 40
 
@@ -42,12 +44,25 @@ def check_fields(fields: Mapping[str, int] | None) -> None:
         expect("a name in fields=", name, str, "a string")
 
 
+def check_whole(name: str, value: object, least: int = 0) -> int:
+    """A value as an int if it is a whole number, ``least`` or more; else ConfigError.
+
+    An integer of numpy is one. A bool and a float are not.
+    """
+    found: Any = None
+    if not isinstance(value, bool):
+        with suppress(TypeError):
+            found = index(value)  # type: ignore[arg-type]
+    if found is None or found < least:
+        raise ConfigError(
+            f"{name} must be a whole number, {least} or more, not {brief(value)}", value=value
+        )
+    return int(found)
+
+
 def check_count(n: int) -> int:
     """``n`` if it is a number of IDs; else ConfigError."""
-    if not isinstance(n, int) or isinstance(n, bool) or n < 0:
-        raise ConfigError(
-            f"the number of IDs must be a whole number, 0 or more, not {n!r}", value=n
-        )
-    if n > _MOST_AT_ONCE:
-        raise ConfigError(f"{n} IDs do not fit into memory; request them in parts")
-    return n
+    count = check_whole("the number of IDs", n)
+    if count > _MOST_AT_ONCE:
+        raise ConfigError(f"{brief(n)} IDs do not fit into memory; request them in parts")
+    return count

@@ -8,7 +8,7 @@ import math
 import re
 from datetime import timedelta
 
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, brief
 
 UNITS_US = {
     "us": 1,
@@ -18,7 +18,6 @@ UNITS_US = {
     "h": 3_600_000_000,
     "d": 86_400_000_000,
 }
-_SHOWN = 40  # characters of a wrong value
 _DURATION_MAX_US = 36_525 * UNITS_US["d"]  # sockets, locks and sleeps overflow at 292 years
 YEAR_S = 31_556_952  # the average year of the Gregorian calendar
 SPANS_S = (
@@ -43,7 +42,7 @@ def duration_us(value: str | float | timedelta, *, name: str = "duration") -> in
         match = _TEXT.fullmatch(value.strip())
         if match is None:
             raise ConfigError(
-                f"{name} {value[:_SHOWN]!r} is not a duration; write a number and a unit "
+                f"{name} {brief(value)} is not a duration; write a number and a unit "
                 f"({', '.join(UNITS_US)}), like '200ms'",
                 value=value,
             )
@@ -51,16 +50,18 @@ def duration_us(value: str | float | timedelta, *, name: str = "duration") -> in
         us += 2 * rest >= scale
     elif isinstance(value, bool) or not _is_finite(value):
         raise ConfigError(
-            f"{name} {str(value)[:_SHOWN]} is not a duration; use '200ms', seconds or a timedelta",
+            f"{name} {brief(value)} is not a duration; use '200ms', seconds or a timedelta",
             value=value,
         )
     else:
-        numerator, denominator = value.as_integer_ratio()
+        # An integer of numpy has no ratio.
+        exact = value if hasattr(value, "as_integer_ratio") else float(value)
+        numerator, denominator = exact.as_integer_ratio()
         us = (2_000_000 * numerator + denominator) // (2 * denominator)
     if us > _DURATION_MAX_US:
-        raise ConfigError(f"{name} {value!r} exceeds the maximum of 100 years", value=value)
+        raise ConfigError(f"{name} {brief(value)} exceeds the maximum of 100 years", value=value)
     if us < 0:
-        raise ConfigError(f"{name} {value!r} is negative; use 0 or more", value=value)
+        raise ConfigError(f"{name} {brief(value)} is negative; use 0 or more", value=value)
     return us
 
 

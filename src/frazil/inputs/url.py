@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, brief
 from frazil.inputs.duration import duration_us
 from frazil.inputs.kinds import GIVEN, Kind, kind_of, kinds
 from frazil.inputs.masking import masked
@@ -178,7 +178,7 @@ def parse_url(text: str) -> Url:
             hint = f"did you mean {near[0]}: ?"
         if not colon and "/" in text and "\0" not in text:
             hint = f"a file's URL begins with sqlite:, like sqlite://{os.path.realpath(text)}"
-        raise ConfigError(f"no registry is called {masked(text)!r}; {hint}", url=masked(text))
+        raise ConfigError(f"no registry is called {brief(masked(text))}; {hint}", url=masked(text))
     try:
         text.encode("utf-8", "surrogateescape")  # an argument may have bytes that are not UTF-8
         if _CONTROL.search(unquote(text)):

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, Literal
 
-from frazil.errors import LayoutError
+from frazil.errors import LayoutError, brief
 
 Role = Literal["time", "run", "node", "sequence", "fixed"]
 ROLES: tuple[Role, ...] = ("time", "run", "node", "sequence")  # named by themselves, so not fixed
@@ -112,7 +112,7 @@ def fit(name: str, bits: int, value: Any) -> int:
         with suppress(TypeError):
             value = index(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        problem = f"{name} must be an int from 0 to {limit}, not {value!r}"
+        problem = f"{name} must be an int from 0 to {limit}, not {brief(value)}"
     elif not 0 <= value <= limit:
         problem = (
             f"{name} {shown(value)} does not fit: the field has {bits} bit{'s' * (bits > 1)}, for "
@@ -166,8 +166,8 @@ def _check_piece(piece: Piece) -> None:
     facts: dict[str, Any] = {"field": name, "value": piece.value}
     if role not in (*ROLES, "fixed") or not _NAME.fullmatch(name):
         raise misfit(
-            f"{name!r} of role {role!r} is not a field; a name has small letters, digits and _, "
-            f"and a role is one of {', '.join(ROLES)}, fixed",
+            f"{brief(name)} of role {brief(role)} is not a field; a name has small letters, "
+            f"digits and _, and a role is one of {', '.join(ROLES)}, fixed",
             **facts,
         )
     if (name in ROLES and name != role) or role not in ("node", "fixed", name):

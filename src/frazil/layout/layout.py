@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from frazil.errors import brief
 from frazil.layout.field import MOST_BITS, ROLES, Field, Piece, Role, fields_of, fit, misfit
 from frazil.layout.text import format_layout, parse_layout
 from frazil.layout.timeline import Timeline
@@ -327,8 +328,8 @@ class Layout:
     def _of(self, role: Role) -> tuple[Field, ...]:
         if role not in ROLES:
             raise misfit(
-                f"{role!r} is not a role of changing bits; the roles are {', '.join(ROLES)}",
-                field=str(role),
+                f"{brief(role)} is not a role of changing bits; the roles are {', '.join(ROLES)}",
+                field=role if isinstance(role, str) else None,
             )
         return tuple(field for field in self.fields if field.role == role)
 

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from frazil.errors import LayoutError
+from frazil.errors import LayoutError, brief
 from frazil.inputs.duration import UNITS_US, exact_us
 from frazil.layout.field import ROLES, Piece, Role
 from frazil.system.clock import moment_text, to_us
@@ -125,7 +125,7 @@ def _epoch(word: str, position: int) -> int | None:
 
 def _refused(word: str, position: int, rule: str) -> LayoutError:
     return LayoutError(
-        f"layout string, character {position}: cannot read {word!r}; {rule}",
+        f"layout string, character {position}: cannot read {brief(word)}; {rule}",
         field=None,
         value=word,
         limit=None,

@@ -12,7 +12,7 @@ of ``datetime``. The epoch may be None: then the timeline has a tick but no mome
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from frazil.errors import LayoutError
+from frazil.errors import LayoutError, brief
 from frazil.layout.field import fit, misfit
 from frazil.system import clock
 
@@ -30,8 +30,8 @@ class Timeline:
     def __post_init__(self) -> None:
         if type(self.tick_us) is not int or self.tick_us < 1:
             raise misfit(
-                f"tick_us must be a whole number of microseconds, 1 or more, not {self.tick_us!r}; "
-                "give it as an int",
+                f"tick_us must be a whole number of microseconds, 1 or more, not "
+                f"{brief(self.tick_us)}; give it as an int",
                 field="tick",
                 value=self.tick_us,
                 limit=1,
@@ -41,7 +41,8 @@ class Timeline:
             return
         if type(self.epoch_us) is not int or self.epoch_us < _EARLIEST_US:
             raise misfit(
-                f"{self.epoch_us!r} is not an epoch; give µs since 1970, an int from the year 1 on",
+                f"{brief(self.epoch_us)} is not an epoch; give µs since 1970, an int from the "
+                "year 1 on",
                 field="since",
                 value=self.epoch_us,
                 limit=_EARLIEST_US,
@@ -99,7 +100,7 @@ class Timeline:
     def _passed(self, us: int) -> int:
         if isinstance(us, bool) or not isinstance(us, int):
             raise misfit(
-                f"a moment must be an int of µs since 1970, not {us!r}; convert it first",
+                f"a moment must be an int of µs since 1970, not {brief(us)}; convert it first",
                 field="time",
                 value=us,
             )

@@ -24,7 +24,7 @@ from frazil.claims.claim import (
     Wait,
 )
 from frazil.claims.record import Record
-from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.errors import ConfigError, RegistryUnavailable, brief
 from frazil.inputs.masking import masked
 from frazil.inputs.url import Url, parse_url
 from frazil.registries.doctor import COMMON_EVENTS, StoreReport
@@ -161,7 +161,9 @@ def registry_at(where: Url, namespace: str, scheme: Scheme) -> Registry:
             url=str(where),
         )
     if not namespace or len(namespace) > 200 or not namespace.isprintable():
-        raise ConfigError(f"namespace {namespace!r} is invalid; use 1 to 200 printable characters")
+        raise ConfigError(
+            f"namespace {brief(namespace)} is invalid; use 1 to 200 printable characters"
+        )
     try:
         make = where.opened_by.load()
     except ImportError as error:  # a registry of another package: those of frazil name their extra

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from operator import index as whole
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from frazil.errors import CodecError, ConfigError, InternalError
+from frazil.errors import CodecError, ConfigError, InternalError, brief
 from frazil.schemes.alphabet import (
     CHECK_VALUES,
     CHECKS,
@@ -75,12 +75,13 @@ class Codec:
     def __post_init__(self) -> None:
         if self.encoding not in ENCODINGS:
             raise ConfigError(
-                f"encoding {self.encoding!r} is unknown; write one of {', '.join(ENCODINGS)}",
+                f"encoding {brief(self.encoding)} is unknown; write one of {', '.join(ENCODINGS)}",
                 encoding=self.encoding,
             )
         if type(self.bits) is not int or not 1 <= self.bits <= _BITS_MAX:
             raise ConfigError(
-                f"an ID has 1 to {_BITS_MAX} bits, not {self.bits!r}; give an int in that range",
+                f"an ID has 1 to {_BITS_MAX} bits, not {brief(self.bits)}; give an int in "
+                "that range",
                 bits=self.bits,
                 limit=_BITS_MAX,
             )
@@ -92,10 +93,11 @@ class Codec:
                 bits=self.bits,
                 limit=UUID_BITS,
             )
-        if self.prefix != "" and not _PREFIX.fullmatch(str(self.prefix)):
+        prefix: object = self.prefix
+        if prefix != "" and not (isinstance(prefix, str) and _PREFIX.fullmatch(prefix)):
             raise ConfigError(
-                f"prefix {self.prefix!r} is invalid; write at most 32 ASCII letters and digits, a "
-                "letter first and '_' last, like 'order_'",
+                f"prefix {brief(self.prefix)} is invalid; write at most 32 ASCII letters and "
+                "digits, a letter first and '_' last, like 'order_'",
                 prefix=self.prefix,
             )
         if self.check and self.encoding != "base32":

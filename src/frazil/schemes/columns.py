@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import CodecError, ConfigError, LayoutError, Misuse
+from frazil.errors import CodecError, ConfigError, LayoutError, Misuse, brief
 from frazil.schemes import arrays
 from frazil.schemes.segments import assembled, segments_of
 
@@ -31,7 +31,7 @@ def array_dtype(name: object, scheme: str, id_max: int) -> str:
     kind = getattr(name, "__name__", None) or getattr(name, "name", None) or name
     if kind not in ("uint64", "int64"):
         raise ConfigError(
-            f"dtype={name!r} does not hold IDs; use 'uint64', or 'int64' for signed columns",
+            f"dtype={brief(name)} does not hold IDs; use 'uint64', or 'int64' for signed columns",
             value=name,
         )
     if kind == "int64" and id_max > _MOST:

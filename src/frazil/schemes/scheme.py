@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Never
 
-from frazil.errors import CodecError, ConfigError, LayoutError
+from frazil.errors import CodecError, ConfigError, LayoutError, brief
 from frazil.inputs.arguments import check_fields, expect, refuse_unknown
 from frazil.inputs.keys import Keys, KeysLike, hidden, read_keys
 from frazil.layout.field import ROLES, Role
@@ -139,8 +139,8 @@ class Scheme:
             n = self.codec.checked(given)
         if foreign := self.unpack(n).foreign:
             raise CodecError(
-                f"{value!r} is not an ID of scheme {self.name!r}: its {', '.join(foreign)} differs "
-                f"from {self.layout.fixed}; give an ID that this scheme made",
+                f"{brief(value)} is not an ID of scheme {self.name!r}: its {', '.join(foreign)} "
+                f"differs from {self.layout.fixed}; give an ID that this scheme made",
                 value=value,
             )
         return n
@@ -369,7 +369,7 @@ def _preset(spec: str) -> Preset:
     near = get_close_matches(spec[:80].lower(), PRESETS, n=1)
     hint = f"did you mean {near[0]!r}? The" if near else "the"
     raise ConfigError(
-        f"no scheme is called {spec[:80]!r}; {hint} names are {', '.join(PRESETS)}; or write a "
+        f"no scheme is called {brief(spec)}; {hint} names are {', '.join(PRESETS)}; or write a "
         "layout like 'time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z'",
         scheme=spec,
         near=near,
@@ -395,7 +395,7 @@ def epoch_us(epoch: datetime | str | int) -> int:
     if isinstance(when, int) and not isinstance(when, bool):
         return when
     raise ConfigError(
-        f"epoch {epoch!r} is not a moment; write it with its offset, like '2025-01-01T00:00:00Z', "
-        "or give an aware datetime or microseconds since 1970",
+        f"epoch {brief(epoch)} is not a moment; write it with its offset, like "
+        "'2025-01-01T00:00:00Z', or give an aware datetime or microseconds since 1970",
         value=epoch,
     )

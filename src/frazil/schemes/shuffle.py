@@ -27,7 +27,7 @@ from itertools import count
 from operator import index as whole
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import ConfigError, LayoutError
+from frazil.errors import ConfigError, LayoutError, brief
 from frazil.system.cached import Cached
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class Shuffle:
         for i, source in enumerate(table):
             if type(source) is not int or source not in left:
                 raise ConfigError(
-                    f"entry {i} of the shuffle table, {source!r}, is out of range or a repeat; "
-                    f"write each of 0 to {len(table) - 1} once",
+                    f"entry {i} of the shuffle table, {brief(source)}, is out of range or a "
+                    f"repeat; write each of 0 to {len(table) - 1} once",
                     position=i,
                     value=source,
                     limit=len(table) - 1,
@@ -73,8 +73,8 @@ class Shuffle:
             left.remove(source)
         if self.version != "" and not _VERSION.fullmatch(str(self.version)):
             raise ConfigError(
-                f"shuffle version {self.version!r} is not at most 16 small letters and digits, a "
-                "letter first; write one like 'v2'",
+                f"shuffle version {brief(self.version)} is not at most 16 small letters and "
+                "digits, a letter first; write one like 'v2'",
                 value=self.version,
             )
 
@@ -88,7 +88,8 @@ class Shuffle:
         text = _seed_text(seed)
         if version not in METHODS:
             raise ConfigError(
-                f"shuffle method {version!r} is unknown; this version has {', '.join(METHODS)}",
+                f"shuffle method {brief(version)} is unknown; this version has "
+                f"{', '.join(METHODS)}",
                 value=version,
             )
         _check_bits(bits)
@@ -107,7 +108,7 @@ class Shuffle:
         written = _TABLE_TEXT.fullmatch(text)
         if written is None:
             raise ConfigError(
-                f"{text[:80]!r} is not a shuffle; write 'seed:{METHODS[-1]}:' and a seed, or "
+                f"{brief(text)} is not a shuffle; write 'seed:{METHODS[-1]}:' and a seed, or "
                 "'table:' and the input bit of each output bit, like 'table:2,0,1'",
                 value=text,
             )
@@ -153,7 +154,7 @@ class Shuffle:
         """The output bit of input bit ``bit``; both count from the least significant, 0."""
         if type(bit) is not int or not 0 <= bit < self.bits:
             raise LayoutError(
-                f"bit {bit!r} is not in 0 to {self.bits - 1}, the bits of the shuffle",
+                f"bit {brief(bit)} is not in 0 to {self.bits - 1}, the bits of the shuffle",
                 field="bit",
                 value=bit,
                 limit=self.bits - 1,
@@ -205,9 +206,8 @@ class Shuffle:
             return n
         limit = (1 << self.bits) - 1
         where = "".join(f"element {index}: " for index in facts.values())
-        shown = n if type(n) is not int or n.bit_length() <= 256 else "the number"
         raise LayoutError(
-            f"{where}{shown!r} is not an int of {self.bits} bits, 0 to {limit}; a shuffle needs "
+            f"{where}{brief(n)} is not an int of {self.bits} bits, 0 to {limit}; a shuffle needs "
             "a whole ID",
             field="ID",
             value=n,
@@ -227,7 +227,7 @@ def _seed_text(seed: int | str) -> str:
 def _check_bits(bits: int) -> None:
     if type(bits) is not int or not 1 <= bits <= _BITS_MAX:
         raise ConfigError(
-            f"a shuffle has 1 to {_BITS_MAX} bits, not {bits!r}", value=bits, limit=_BITS_MAX
+            f"a shuffle has 1 to {_BITS_MAX} bits, not {brief(bits)}", value=bits, limit=_BITS_MAX
         )
 
 

@@ -22,6 +22,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from frazil.errors import brief
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -96,7 +98,7 @@ def moment_text(us: int) -> str:
     """The shortest exact ISO 8601 text of a moment; past the year 9999, ``year 12345``."""
     when = moment(us)
     if when is None:
-        return f"year {1970 + round(us / 31_556_952_000_000)}"
+        return f"year {brief(1970 + us // 31_556_952_000_000)}"
     text = when.strftime("%Y-%m-%dT%H:%M:%S") if when.year >= 1000 else when.isoformat()[:19]
     fraction = us % 1_000_000
     if fraction:

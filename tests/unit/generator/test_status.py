@@ -1,12 +1,13 @@
 """The status of a generator, in each of its states, from any thread, task and signal handler."""
 
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 import frazil
-from frazil.errors import ClockError, Closed, PoolExhausted, RegistryUnavailable
+from frazil.errors import ClockError, Closed, RegistryUnavailable
 from frazil.generator.status import Status, is_late
 from frazil.registries.memory import MemoryRegistry
 from frazil.remote.icicle.server import icicle_script
@@ -191,31 +192,6 @@ def test_a_store_that_never_answered(url, hang):
 )
 def test_when_an_answer_is_late(silent_s, usual_s, left_s, late):
     assert is_late(silent_s, usual_s, left_s) is late
-
-
-def test_no_free_node_number(request):
-    tiny = "sign:1=0 time:39 node:1 sequence:23 @1ms since 2025-01-01T00:00:00Z"
-    url = f"memory:{request.node.name}?horizon=10min"
-    with frazil.open(url, tiny) as one, frazil.open(url, tiny) as two:
-        one(), two()
-        for each in (one, two):
-            until(lambda each=each: each.status().seconds_left > 60, "a claim of a horizon")
-        with frazil.open(url, tiny, timeout="50ms") as third:
-            refusal(third)
-            assert third.status().blocked
-            assert "all 2 node numbers are in use" in third.status().why_unready()
-
-
-def test_what_a_store_said_is_no_reason_once_it_is_away():
-    with Server() as server:
-        url = f"{server.url}?horizon=10s&timeout=200ms"
-        with frazil.open(url, timeout="50ms") as ids:
-            why = lambda: ids.status().why_unready()  # noqa: E731
-            with pytest.raises((PoolExhausted, RegistryUnavailable)):
-                ids()
-            assert until(lambda: "nothing was ever granted" in why(), "the store's answer")
-            server.kill()
-            assert until(lambda: "the store does not answer" in why(), "the outage")
 
 
 def test_a_child_has_no_claim_of_its_parent(tmp_path):
