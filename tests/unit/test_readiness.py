@@ -1,6 +1,8 @@
 """The readiness of a process: red before its IDs run out, in a thread, a task and ASGI."""
 
 import asyncio
+import socket
+import time
 
 import httpx
 import pytest
@@ -12,6 +14,8 @@ from frazil.claims.claim import LastSeen
 from frazil.errors import RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.readiness import ReadyApp, why_unready, why_unready_async
+from frazil.remote.icicle.server import icicle_script
+from tests.servers.redis import Server
 from tests.tools.waiting import until
 
 DEAD = "redis://127.0.0.1:1?timeout=100ms"
@@ -42,6 +46,26 @@ def test_a_probe_is_no_call():
             with pytest.raises(RegistryUnavailable):
                 ids()
             assert (ids.status().waits, ids.status().failures) == (1, 1)
+
+
+def test_a_probe_of_servers_that_hang_ends_in_its_own_time():
+    """Before the generator's timeout, at the first call and later."""
+    with Server() as server, socket.create_server(("127.0.0.1", 0)) as silent:
+        init = ["init", "", "", "", "3", "", "", "", "1"]
+        server.client().eval(icicle_script().source, 1, "frazil:icicle:{default}", *init)
+        pool, service = f"{server.url.replace('redis', 'icicle', 1)}", silent.getsockname()[1]
+        with frazil.open(pool, timeout="10min") as used:
+            used()
+            server.freeze()
+            for ids in (
+                used,
+                frazil.open(f"{pool}?timeout=10min", timeout="10min"),
+                frazil.open(f"http://127.0.0.1:{service}/x", timeout="10min"),
+            ):
+                begun = time.monotonic()
+                assert "does not answer" in why_unready(ids, timeout="200ms")
+                assert time.monotonic() - begun < 300
+            server.thaw()
 
 
 def test_it_says_why_there_is_no_id(request):

@@ -9,6 +9,8 @@ and the call begins again.
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from frazil.errors import Closed, ConfigError, FrazilError, Misuse, TryLater
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
+_LEAST_S = 0.1  # a server has this time to answer a probe
 _SHORT_NS = 100_000_000  # a wait that blocks an event loop for as long is worth a warning
 
 
@@ -47,8 +50,8 @@ class Life(ABC):
         self.prefetch = Prefetch(prefetch, lambda n: run(self.ids(n)))
 
     @abstractmethod
-    def ids(self, count: int) -> Steps[list[int]]:
-        """Get ``count`` IDs from a server."""
+    def ids(self, count: int, within_s: float = inf) -> Steps[list[int]]:
+        """Get ``count`` IDs from a server, within the generator's timeout or ``within_s``."""
 
     @abstractmethod
     def array(self, count: int) -> "Steps[NDArray[Any]]":
@@ -96,6 +99,10 @@ class Life(ABC):
 
 
 LifeT = TypeVar("LifeT", bound=Life)
+
+
+def _one_id(within_s: float, life: Life) -> Steps[list[int]]:
+    return life.ids(1, within_s)
 
 
 class _Living(Generic[LifeT]):
@@ -186,7 +193,8 @@ class _Living(Generic[LifeT]):
         retries = Retries()
         while True:
             try:
-                yield from self._own(lambda life: life.ids(1), call=False)
+                within_s = max((until_ns - boot_ns()) / 1e9, _LEAST_S)
+                yield from self._own(partial(_one_id, within_s), call=False)
             except TryLater:
                 pause_s = retries.pause_s(jitter())
                 if boot_ns() + int(pause_s * 1e9) > until_ns:

@@ -21,6 +21,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from math import inf
 from random import random
 from sys import byteorder
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -72,8 +73,8 @@ class ServiceCalls(Life, Generic[LineT]):
                 return self.idle.popleft()
         return None
 
-    def ids(self, count: int) -> Steps[list[int]]:
-        bodies = yield from self.bodies(count)
+    def ids(self, count: int, within_s: float = inf) -> Steps[list[int]]:
+        bodies = yield from self.bodies(count, within_s)
         return [n for body in bodies for n in unpacked(body, self.config.width)]
 
     def array(self, count: int) -> "Steps[NDArray[Any]]":
@@ -83,20 +84,21 @@ class ServiceCalls(Life, Generic[LineT]):
         row: NDArray[Any] = words.view(arrays.WIDE) if self.config.width > 8 else words
         return row.reshape(-1)
 
-    def bodies(self, count: int) -> Steps[list[bytes]]:
+    def bodies(self, count: int, within_s: float = inf) -> Steps[list[bytes]]:
         """Get ``count`` packed IDs, in steps."""
         bodies: list[bytes] = []
         for done in range(0, count, STEP):
-            bodies += [(yield from self._asked(min(count - done, STEP)))]
+            bodies += [(yield from self._asked(min(count - done, STEP), within_s))]
         return bodies
 
     def gathered(self, n: int, headers: Mapping[str, str], status: int, told: Any) -> Gathered:
         """Return the reader of the reply to a request with these headers."""
         return Gathered(self.config, n, headers[NONCE], status, told)
 
-    def _asked(self, n: int) -> Steps[bytes]:
+    def _asked(self, n: int, within_s: float) -> Steps[bytes]:
         """Get ``n`` packed IDs, with retries."""
-        attempts = AttemptLoop(self.config.name, self.config.request.timeout_us, boot_s)
+        timeout_us = int(min(self.config.request.timeout_us, within_s * 1e6))
+        attempts = AttemptLoop(self.config.name, timeout_us, boot_s)
         while True:
             self.check()
             try:

@@ -6,6 +6,7 @@ There is no claim to give back: a process that dies or forks loses only the IDs 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil.errors import FrazilError
@@ -70,8 +71,8 @@ class PoolCalls(Life):
         apart_us = [boot_us - one for one in known if one is not None]
         return max(apart_us, key=abs) / 1e6 if apart_us else None
 
-    def ids(self, count: int) -> Steps[list[int]]:
-        spans = yield from self.spans(count)
+    def ids(self, count: int, within_s: float = inf) -> Steps[list[int]]:
+        spans = yield from self.spans(count, within_s)
         return list(chain.from_iterable(range(first, first + n) for first, n in spans))
 
     def array(self, count: int) -> "Steps[NDArray[Any]]":
@@ -79,11 +80,11 @@ class PoolCalls(Life):
         row: NDArray[Any] = arrays.filled((yield from self.spans(count)), count)
         return row
 
-    def spans(self, count: int) -> Steps[list[tuple[int, int]]]:
+    def spans(self, count: int, within_s: float = inf) -> Steps[list[tuple[int, int]]]:
         """Get ``count`` IDs as spans: the first ID and how many."""
-        attempts = self.pool.attempts()
+        attempts = self.pool.attempts(within_s)
         if not self.pool.checked:
-            yield from self._compare()
+            yield from self._compare(min(self.pool.timeout_s, within_s))
         spans: list[tuple[int, int]] = []
         left = count
         while left:
@@ -105,21 +106,21 @@ class PoolCalls(Life):
             self.issued += got
         return spans
 
-    def _compare(self) -> Steps[None]:
+    def _compare(self, within_s: float) -> Steps[None]:
         """Read the shard of each server before any is used. Raises ConfigError for a duplicate.
 
         Each server has a share of the call's time, and one share remains for the call itself.
         """
         pool = self.pool
-        shards = yield [self._shard(each) for each in pool.standings]
+        shards = yield [self._shard(each, within_s) for each in pool.standings]
         for standing, shard in zip(pool.standings, shards, strict=True):
             standing.shard = shard
         pool.compare()
 
-    def _shard(self, standing: ServerHealth[ServerCalls]) -> Steps[int | None]:
+    def _shard(self, standing: ServerHealth[ServerCalls], within_s: float) -> Steps[int | None]:
         """Return the shard of a server. A server that fails is compared at its first answer."""
         try:
-            share_s = self.pool.timeout_s / (len(self.pool.standings) + 1)
+            share_s = within_s / (len(self.pool.standings) + 1)
             return (yield from standing.server.looking(share_s)).shard
         except FrazilError as error:
             self.pool.fail(standing, error)

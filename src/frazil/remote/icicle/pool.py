@@ -17,6 +17,7 @@ error has the reason of each server.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, count
+from math import inf
 from random import random
 from typing import Generic, NamedTuple, TypeVar
 
@@ -81,9 +82,9 @@ class Pool(Generic[Server]):
         self.checked = False
         self._turns = count(int(_jitter(0.0, len(servers))))
 
-    def attempts(self) -> "PoolCall[Server]":
-        """Return a call that begins now."""
-        return PoolCall(self, self.clock() + self.timeout_s)
+    def attempts(self, within_s: float = inf) -> "PoolCall[Server]":
+        """Return a call that begins now, and ends within the timeout or ``within_s``."""
+        return PoolCall(self, self.clock() + min(self.timeout_s, within_s))
 
     def order(self) -> list[ServerHealth[Server]]:
         """Return all servers, each time with another one first."""
