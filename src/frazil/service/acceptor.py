@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Callable
 
 from frazil.errors import ConfigError
+from frazil.inputs.masking import masked
 from frazil.service import logs
 
 _HANDSHAKES_MOST = 1_000
@@ -100,7 +101,7 @@ def listen(host: str, port: int, another: str = "port for Redis (--resp)") -> so
         listener = socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
         raise ConfigError(
-            f"{host}:{port}: {error.strerror or error}; choose another {another}",
+            f"{masked(host)}:{port}: {error.strerror or error}; choose another {another}",
             host=host,
             port=port,
         ) from None

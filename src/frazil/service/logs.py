@@ -58,18 +58,18 @@ class ReadableLines(logging.Formatter):
 
 
 def _facts(record: logging.LogRecord) -> dict[str, Any]:
-    found: dict[str, Any] = getattr(record, "facts", {})
-    return found or {
+    found: dict[str, Any] = getattr(record, "facts", {}) or {
         name.removeprefix("frazil_"): fact
         for name, fact in vars(record).items()
         if name.startswith("frazil_") and name != "frazil_event"
     }
+    return {name: masked(fact) if isinstance(fact, str) else fact for name, fact in found.items()}
 
 
 def _short(fact: Any) -> str:
     if isinstance(fact, dict):
         return ",".join(f"{name}:{_short(value)}" for name, value in fact.items())
-    text = masked(str(fact)) if isinstance(fact, str) else json.dumps(fact, default=str)
+    text = masked(fact) if isinstance(fact, str) else json.dumps(fact, default=str)
     return text if text.isprintable() and " " not in text and text else json.dumps(text)
 
 

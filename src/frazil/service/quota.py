@@ -1,7 +1,9 @@
 """Token quotas: token buckets that all workers of a service share.
 
-A counter that restarts each minute would allow twice the quota around the restart. A bucket holds
-at most one minute's quota and fills evenly. It stores two numbers and needs no timer.
+A bucket holds at most one minute's quota and fills evenly. So a token gets at most its quota at
+once and on average, and after a pause at most twice its quota in one minute: a full bucket, and
+what flows in. A counter that restarts each minute would allow the same twice at once. A bucket
+stores two numbers and needs no timer.
 
 If each worker had its share of a quota, a caller with one connection would use only that share. So
 the buckets lie in shared memory that is created before the workers are forked, and a file lock

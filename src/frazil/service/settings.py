@@ -19,6 +19,7 @@ from frazil.errors import ConfigError, LayoutExhausted, Misuse
 from frazil.generator.request import Request, make_request, refuse_full
 from frazil.inputs.duration import duration_us
 from frazil.inputs.keys import read_keys
+from frazil.inputs.masking import masked
 from frazil.remote.http.config import NAME, NAME_RULE
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
@@ -29,7 +30,9 @@ from frazil.system.host import default_url
 
 WORKERS_MOST = 64
 _FOR_ONE = {"memory", "static"}
+_DURATION_LONGEST = 32
 _DURATION = "a duration with its unit, like '200ms'"
+_URL = "a URL, like 'redis://cache:6379/0'"
 _PEM = "the name of a PEM file"
 _PORT = "a port from 0 to 65535"
 _WORKERS = f"a number of processes from 1 to {WORKERS_MOST}"
@@ -37,7 +40,8 @@ _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
 _NAMED = "a name for the logs"
 _HASH = "'sha256:' and 64 hex digits (frazil serve --new-token)"
 _EXPIRY = "a time with a UTC offset, like 2027-01-01T00:00:00Z"
-_QUOTA = "a whole number of IDs"
+_QUOTA = "a whole number of IDs from 1; without it there is no limit"
+_BLOCK = "a number of values to claim at a time, from 1"
 _ORIGINS = "a list of origins, like ['https://app.example'], or ['*']"
 
 
@@ -124,8 +128,8 @@ class Settings:
                 )
         if not (is_loopback(self.host) or self.tokens or self.without_tokens):
             raise ConfigError(
-                f"{self.host} is reachable from other hosts, and no token is configured: any "
-                "caller could use up IDs. Add [[tokens]] to the configuration (frazil serve "
+                f"{masked(self.host)} is reachable from other hosts, and no token is configured: "
+                "any caller could use up IDs. Add [[tokens]] to the configuration (frazil serve "
                 "--new-token creates one), listen on 127.0.0.1, or pass --without-tokens",
                 host=self.host,
             )
@@ -145,12 +149,11 @@ def read_settings(path: Path | None = None, url: str | None = None) -> Settings:
     server = file.table("server")
     host = server.take("host", str, "127.0.0.1", "an address to listen on")
     port = _port(server, "port", 8080)
-    resp_port = _port(server, "resp_port", -1)
+    resp_port = _port(server, "resp_port", None)
     tls = _tls(server)
     cors = server.texts("cors", _ORIGINS, needed=False)
-    for origin in cors:
-        if origin != "*" and not _ORIGIN.fullmatch(origin):
-            server.refuse("cors", origin, _ORIGINS)
+    if not all(origin == "*" or _ORIGIN.fullmatch(origin) for origin in cors):
+        server.refuse("cors", list(cors), _ORIGINS)
     client_timeout_us = _client_timeout_us(server)
     workers = server.take("workers", int, 1, _WORKERS)
     if not 1 <= workers <= WORKERS_MOST:
@@ -162,12 +165,18 @@ def read_settings(path: Path | None = None, url: str | None = None) -> Settings:
         namespaces = (Namespace("default", make_scheme(), url or default_url()),)
     known = {namespace.name for namespace in namespaces}
     tokens = tuple(_token(table, known) for table in file.tables("tokens"))
+    by_hash: dict[bytes, Token] = {}
+    for token in tokens:
+        first = by_hash.setdefault(token.digest, token)
+        if first is not token:
+            same = f"{first.name!r} and {token.name!r} have the same hash"
+            raise file.error_at("tokens", f"{same}; frazil serve --new-token creates another token")
     file.finish()
     return Settings(
         namespaces,
         host,
         port,
-        None if resp_port < 0 else resp_port,
+        resp_port,
         tokens,
         tls=tls,
         cors=cors,
@@ -186,14 +195,16 @@ def is_loopback(host: str) -> bool:
 
 def _tls(server: Table) -> Tls | None:
     cert, key, client_ca = (
-        server.take(name, str, "", _PEM) for name in ("tls_cert", "tls_key", "tls_client_ca")
+        server.take(name, str, None, _PEM) for name in ("tls_cert", "tls_key", "tls_client_ca")
     )
     if not (cert or key or client_ca):
         return None
-    for name, value in (("tls_cert", cert), ("tls_key", key)):
-        if not value:
-            server.refuse(name, value, f"{_PEM}, together with the other TLS keys")
-    return Tls(cert, key, client_ca)
+    together = f"{_PEM}, together with the other TLS keys"
+    if cert is None:
+        server.refuse("tls_cert", "", together)
+    if key is None:
+        server.refuse("tls_key", "", together)
+    return Tls(cert, key, client_ca or "")
 
 
 def _no_password() -> str:
@@ -201,8 +212,17 @@ def _no_password() -> str:
     raise ValueError("the key has a password")
 
 
+def _duration(table: Table, key: str, default: str) -> str:
+    text = table.take(key, str, default, _DURATION)
+    if (
+        len(text) > _DURATION_LONGEST
+    ):  # an error would show its begin, and a masked URL needs its "@"
+        table.refuse(key, text, _DURATION)
+    return text
+
+
 def _client_timeout_us(table: Table) -> int:
-    text = table.take("client_timeout", str, "10s", _DURATION)
+    text = _duration(table, "client_timeout", "10s")
     try:
         client_timeout_us = duration_us(text, name="client_timeout")
     except Misuse as error:
@@ -212,34 +232,38 @@ def _client_timeout_us(table: Table) -> int:
     return client_timeout_us
 
 
-def _port(table: Table, key: str, default: int) -> int:
+def _port(table: Table, key: str, default: int | None) -> Any:
     port = table.take(key, int, default, _PORT)
-    if port != default and not 0 <= port <= 65535:
+    if port is not None and not 0 <= port <= 65535:
         table.refuse(key, port, _PORT)
     return port
 
 
 def _namespace(names: Table, name: str, values: object, url: str | None) -> Namespace:
     if not NAME.fullmatch(name):
-        names.refuse(name, values, f"named with {NAME_RULE}")
+        raise names.error_at(name, f"a namespace must be named with {NAME_RULE}")
     if not isinstance(values, dict):
         names.refuse(name, values, f"a table, [namespaces.{name}]")
     table = Table(names.file, f"namespaces.{name}", values)
+    block = table.take("block", int, None, _BLOCK)
+    if block is not None and block < 1:
+        table.refuse("block", block, _BLOCK)
     namespace = Namespace(
         name=name,
         scheme=_scheme(table),
-        url=table.take("registry", str, url or "", "a URL, like 'redis://cache:6379/0'")
-        or default_url(),
-        lead=table.take("lead", str, "0s", _DURATION),
-        timeout=table.take("timeout", str, "10s", _DURATION),
-        keep=table.take("keep", str, "1min", _DURATION),
-        block=table.take("block", int, 0, "a number of values to claim at a time") or None,
+        url=table.take("registry", str, None, _URL) or url or default_url(),
+        lead=_duration(table, "lead", "0s"),
+        timeout=_duration(table, "timeout", "10s"),
+        keep=_duration(table, "keep", "1min"),
+        block=block,
     )
     table.finish()
     try:
         namespace.request()
         refuse_full(namespace.scheme)
     except (Misuse, LayoutExhausted) as error:
+        if "@" in namespace.url.partition("://")[0]:  # parts of it would not be masked
+            table.refuse("registry", namespace.url, _URL)
         raise names.error_at(name, error) from None
     return namespace
 
@@ -248,8 +272,8 @@ def _scheme(table: Table) -> Scheme:
     spec = table.take("scheme", str, "icicle", "the name of a scheme, or a layout string")
     fields = dict(table.take("fields", dict, {}, "a table of numbers, like {cluster = 3}"))
     moment: Any = str | datetime
-    epoch: Any = table.take("epoch", moment, "", "a time, like 2025-01-01T00:00:00Z")
-    encoding = table.take("encoding", str, "", "decimal, hex, base32, base58, base62 or uuid")
+    epoch: Any = table.take("epoch", moment, None, "a time, like 2025-01-01T00:00:00Z")
+    encoding = table.take("encoding", str, None, "decimal, hex, base32, base58, base62 or uuid")
     prefix = table.take("prefix", str, "", "a string like 'order_'")
     check = table.take("check", bool, default=False)
     given: Any = object  # an error must not show the value: it may be the key itself
@@ -265,8 +289,8 @@ def _scheme(table: Table) -> Scheme:
         return make_scheme(
             spec,
             fields=fields,
-            epoch=epoch or None,
-            encoding=encoding or None,
+            epoch=epoch,
+            encoding=encoding,
             prefix=prefix,
             check=check,
             key=keys,
@@ -281,23 +305,22 @@ def _token(table: Table, known: set[str]) -> Token:
         table.refuse("name", name, _NAMED)
     digest = table.take("hash", str, "", _HASH)
     if not is_hash(digest):
-        # The value may be the token itself, which must not appear in a log or on a terminal.
-        table.refuse("hash", "...", _HASH)
+        table.refuse("hash", digest, _HASH)
     names = f"a list of {', '.join(sorted(known))}, or ['*']"
     places = table.texts("namespaces", names, {*known, ANYWHERE})
     scopes = table.texts("scopes", f"a list of {', '.join(SCOPES)}", SCOPES)
     expires: Any = table.take("expires", datetime, None, _EXPIRY)
-    quota = table.take("ids_per_minute", int, 0, _QUOTA)
-    if quota < 0:
+    quota = table.take("ids_per_minute", int, None, _QUOTA)
+    if quota is not None and quota < 1:
         table.refuse("ids_per_minute", quota, _QUOTA)
     table.finish()
     if expires is not None and expires.tzinfo is None:
-        table.refuse("expires", str(expires), _EXPIRY)
+        table.refuse("expires", expires, _EXPIRY)
     return Token(
         name=name,
         digest=bytes.fromhex(digest.removeprefix("sha256:")),
         namespaces=frozenset(places),
         scopes=frozenset(scope for scope in SCOPES if scope in scopes),
         expires_us=None if expires is None else to_us(expires),
-        ids_per_minute=quota or None,
+        ids_per_minute=quota,
     )

@@ -1,20 +1,25 @@
 """A TOML reader whose errors name the file, the key and the allowed values.
 
 Each value is read by name and type. Keys that were not read are refused at the end, with the known
-names, so a misspelt key never becomes a silent default.
+names, so a misspelt key never becomes a silent default. Errors go to a log, so they show numbers,
+booleans and times, but no other value: it may be a URL with its password at a wrong place.
 """
 
+import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
+from datetime import date, time
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from frazil.errors import ConfigError
+from frazil.inputs.masking import masked
 
 Kind = TypeVar("Kind")
 
-_KINDS = {str: "a string", int: "a whole number", bool: "true or false", list: "a list"}
+_PASSWORD = re.compile(r"(?<=:)(?!//)[^/?#\s]+(?=@)|(?<=password=)[^\s&]+")  # in no valid URL too
+_KINDS = {str: "a string", bool: "true or false", list: "a list", dict: "a table"}
 
 
 class Table:
@@ -29,13 +34,15 @@ class Table:
     def take(self, key: str, kind: type[Kind], default: Kind, allowed: str = "") -> Kind:
         """Return the value of a key, or the default. Raises ConfigError for another type.
 
+        An empty string is refused if it is not the default: it would turn something off in silence.
         allowed: the allowed values in words, for the message.
         """
         self._known.append(key)
         if key not in self._values:
             return default
         value = self._values.pop(key)
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        boolean = kind is int and isinstance(value, bool)
+        if not isinstance(value, kind) or boolean or value == "" != default:
             self.refuse(key, value, allowed or _KINDS.get(kind, kind.__name__))
         return value
 
@@ -47,9 +54,13 @@ class Table:
         among: the strings that are allowed; by default any.
         """
         found = self.take(key, list, [], allowed)
-        right = (isinstance(one, str) and (not among or one in among) for one in found)
-        if (needed and not found) or not all(right):
+        if needed and not found:
             self.refuse(key, found, allowed)
+        for at, one in enumerate(found, 1):
+            if not isinstance(one, str) or (among and one not in among):
+                near = get_close_matches(str(one), among, 1)
+                hint = f" (did you mean {near[0]}?)" if near else ""
+                raise self._error(key, f": entry {at} is wrong{hint}; it must be {allowed}")
         return tuple(found)
 
     def table(self, key: str) -> "Table":
@@ -75,27 +86,22 @@ class Table:
         for key in self._values:
             near = get_close_matches(key, self._known, 1)
             hint = f"did you mean {near[0]}? " if near else ""
-            raise ConfigError(
-                f"{self.file}: {self._name(key)} is not a known key; {hint}known keys: "
-                f"{', '.join(sorted(self._known))}",
-                file=self.file,
-                key=self._name(key),
-            )
+            known = ", ".join(sorted(self._known))
+            raise self._error(key, f" is not a known key; {hint}known keys: {known}")
 
     def refuse(self, key: str, value: object, allowed: str) -> NoReturn:
         """Raise ConfigError for a value. allowed: the allowed values, in words."""
-        shown = repr(value) if len(repr(value)) <= 80 else repr(value)[:77] + "..."
-        raise ConfigError(
-            f"{self.file}: {self._name(key)} is {shown}; it must be {allowed}",
-            file=self.file,
-            key=self._name(key),
-        )
+        harmless = isinstance(value, int | float | date | time)
+        shown = value if harmless else _KINDS[type(value)] if value else "empty"
+        raise self._error(key, f" is {shown}; it must be {allowed}")
 
-    def error_at(self, key: str, error: Exception) -> ConfigError:
+    def error_at(self, key: str, error: object) -> ConfigError:
         """Return an error caused by a value as ConfigError, with the file and the key."""
-        return ConfigError(
-            f"{self.file}: {self._name(key)}: {error}", file=self.file, key=self._name(key)
-        )
+        return self._error(key, f": {error}")
+
+    def _error(self, key: str, words: str) -> ConfigError:
+        name, words = (_PASSWORD.sub("***", masked(text)) for text in (self._name(key), words))
+        return ConfigError(f"{self.file}: {name}{words}", file=self.file, key=name)
 
     def _name(self, key: str) -> str:
         return f"{self.place}.{key}" if self.place else key

@@ -104,7 +104,21 @@ def test_every_command(read):
         (TOKEN.replace('["a"]', '["b"]'), "tokens[0].namespaces", "of a, or ['*']"),
         (TOKEN.replace('["a"]', "[]"), "tokens[0].namespaces", "['*']"),
         (TOKEN + "ids_per_minute = -1", "tokens[0].ids_per_minute", "whole number"),
-        (TOKEN.replace('["issue"]', '["isue"]'), "tokens[0].scopes", "issue, inspect, admin"),
+        (TOKEN + "ids_per_minute = 0", "tokens[0].ids_per_minute", "without it there is no limit"),
+        ("[namespaces.a]\nscheme = 'tickets'\nblock = 0", "namespaces.a.block", "from 1"),
+        ("[server]\nresp_port = -1", "server.resp_port", "0 to 65535"),
+        ("[server]\nhost = ''", "server.host", "is empty; it must be an address"),
+        ("[server]\ntls_cert = ''\ntls_key = ''", "server.tls_cert", "is empty"),
+        ("[server]\ntls_client_ca = ''", "server.tls_client_ca", "is empty"),
+        ("[namespaces.a]\nregistry = ''", "namespaces.a.registry", "is empty"),
+        ("[namespaces.a]\nepoch = ''", "namespaces.a.epoch", "is empty"),
+        ("[namespaces.a]\nencoding = ''", "namespaces.a.encoding", "is empty"),
+        (
+            TOKEN + TOKEN.partition("[[")[1] + TOKEN.partition("[[")[2].replace('"one"', '"two"'),
+            "tokens",
+            "'one' and 'two' have the same hash",
+        ),
+        (TOKEN.replace('["issue"]', '["isue"]'), "tokens[0].scopes", "did you mean issue"),
         (TOKEN + "expires = 2027-01-01", "tokens[0].expires", "a UTC offset"),
         (TOKEN + "expires = 2027-01-01T00:00:00", "tokens[0].expires", "a UTC offset"),
         (TOKEN + "scope = 1", "tokens[0].scope", "did you mean scopes"),
@@ -118,6 +132,48 @@ def test_a_wrong_value_is_reported(read, text, key, allowed):
     assert allowed in message
     assert "frazil_secret" not in message
     assert caught.value.key == key
+
+
+SECRET = "redis://u:hunter2-that-is-long-enough-to-be-cut-somewhere-in-the-middle@h/0"
+
+
+KEYS = ["scheme", "epoch", "encoding", "prefix", "lead", "timeout", "keep", "block", "check", "key"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[namespaces.'bad name']\nregistry = '{}'",
+        "[namespaces.a]\nregistry = ['{}']",
+        "[namespaces]\nregistry = '{}'",
+        "namespaces = ['{}']",
+        "namespaces = '{}'",
+        "[namespaces.'{}']",
+        "[namespaces.a]\n'{}' = 1",
+        "[server]\nhost = {{a = '{}'}}",
+        "[server]\ncors = ['{}']",
+        "[[tokens]]\nname = ['{}']",
+        "[[tokens]]\nname = 'one'\nhash = '{}'",
+        TOKEN.replace('["issue"]', "['{}']"),
+        TOKEN.replace('["issue"]', "'{}'"),
+        TOKEN + "expires = '{}'",
+        *(f"[namespaces.a]\n{key} = '{{}}'" for key in KEYS),
+        "[namespaces.a]\nfields = {{a = '{}'}}",
+        "[namespaces.a]\nregistry = '{}?bogus=1'",
+    ],
+)
+@pytest.mark.parametrize("secret", [SECRET, SECRET.replace("//", ""), SECRET.replace(":", "", 1)])
+def test_no_password_is_shown(read, text, secret):
+    """Whatever its place is, and if the URL is not valid."""
+    with pytest.raises(ConfigError) as caught:
+        read(text.format(secret))
+    assert "hunter2" not in f"{caught.value} {vars(caught.value)}"
+
+
+def test_no_password_as_the_host_is_shown(read):
+    with pytest.raises(ConfigError) as caught:
+        read(f"[server]\nhost = '{SECRET}'").check()
+    assert "hunter2" not in str(caught.value)
 
 
 def test_files_that_do_not_exist(read, tmp_path):

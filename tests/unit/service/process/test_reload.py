@@ -88,6 +88,10 @@ def test_an_invalid_file_changes_nothing(start, tmp_path):
         assert until(lambda: any(one["event"] == "not reloaded" for one in service.lines), "a word")
         service.lines.clear()
         assert status(service, "good") == 200
+    secret = "redis://u:hunter2@h"
+    for wrong in (f"[namespaces.'b d']\nregistry = '{secret}'", f"[server]\nhost = '{secret}'"):
+        reload(service, wrong)
+        assert "u:hunter2" not in str(service.wait_for("not reloaded"))
 
 
 def test_a_certificate_under_load(start, tmp_path):
