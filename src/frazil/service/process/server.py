@@ -153,6 +153,7 @@ def serve(settings: Settings, reread: Callable[[], Settings] | None = None) -> N
     """
     logs.set_up()
     settings.check()
+    settings.tls_context()  # raises before a worker starts
     _check_layouts(settings)
     hold_signals()
     try:

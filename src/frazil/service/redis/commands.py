@@ -33,6 +33,7 @@ OK = b"+OK\r\n"
 
 _PART = 500  # IDs of a reply that are made and written together
 _EXACT_BITS = 53  # of an integer that every client holds
+_OF_CONNECTIONS = ("AUTH", "DISCARD", "EXEC", "HELLO", "MULTI", "QUIT")  # see redis.server
 _STEP = 50  # commands of a transaction that are answered together
 _INFO = "# Server\r\nserver_name:frazil\r\nredis_mode:standalone\r\nrole:master\r\nloading:0\r\n"
 Answer = bytes | AsyncIterator[bytes]  # a reply, or its parts
@@ -117,9 +118,7 @@ class Commands:
     @property
     def known(self) -> str:
         """The names of the commands."""
-        return ", ".join(
-            sorted([*(name.decode() for name in self.commands), "AUTH", "HELLO", "MULTI", "QUIT"])
-        )
+        return ", ".join(sorted([*(name.decode() for name in self.commands), *_OF_CONNECTIONS]))
 
     def _incr(self, args: list[bytes], secret: bytes) -> Answer:
         if len(args) == 2:

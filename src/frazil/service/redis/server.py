@@ -37,6 +37,7 @@ _SLICE_NS = 300_000
 _ERROR = ord("-")
 _QUEUE_MOST = 10_000  # commands of a transaction; equal ones are kept once
 _DIFFERENT_MOST = 64
+_ENDS = frozenset({b"EXEC", b"DISCARD"})  # a transaction
 _QUEUED_BYTES_MOST = 1_024  # of one of them
 # A web page can make a browser send POST to this port; lines of the body would be commands.
 _FROM_A_BROWSER = frozenset({b"POST", b"HOST:"})
@@ -220,8 +221,13 @@ class _Connection(asyncio.BufferedProtocol):
         name = command[0].upper()
         if name in _FROM_A_BROWSER:
             raise ProtocolError("this is HTTP; the port is for Redis clients")
+        if name == b"QUIT":  # inside a transaction too
+            self._ending = True
+            return OK
         if self._queued is not None:
             return self._queue(name, command, self._queued)
+        if name in _ENDS:
+            return error_of(f"ERR {name.decode()} without MULTI")
         if name == b"MULTI":
             self._queued, self._queued_once, self._queue_broken = [], {}, False
             return OK
@@ -229,14 +235,11 @@ class _Connection(asyncio.BufferedProtocol):
             return self._auth(command[1:]) or OK
         if name == b"HELLO":
             return self._hello(command[1:])
-        if name == b"QUIT":
-            self._ending = True
-            return OK
         return self._commands.answer(command, self._secret)
 
     def _queue(self, name: bytes, command: list[bytes], queued: list[list[bytes]]) -> Answer:
         """A command between MULTI and EXEC."""
-        if name in {b"EXEC", b"DISCARD"}:
+        if name in _ENDS:
             self._queued = None
             if name == b"DISCARD":
                 return OK

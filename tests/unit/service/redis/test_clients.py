@@ -95,6 +95,12 @@ def test_transactions(service):
     assert said(service, ["WATCH", "a"], ["UNWATCH"]) == [b"OK", b"OK"]
 
 
+def test_quit_in_a_transaction(service):
+    found = said(service, ["MULTI"], ["INCR", "a"], ["QUIT"], ["PING"])
+    assert found[:3] == [b"OK", b"QUEUED", b"OK"]
+    assert "closed" in found[3]
+
+
 @pytest.mark.parametrize(
     ("command", "why"),
     [
