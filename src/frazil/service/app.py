@@ -19,7 +19,7 @@ from frazil.service import logs
 from frazil.service.acceptor import listen
 from frazil.service.console import pages
 from frazil.service.http import asgi
-from frazil.service.http.asgi import Receive, Scope, Send
+from frazil.service.http.asgi import Receive, Scope, Send, header
 from frazil.service.http.cors import Cors, is_preflight, preflight
 from frazil.service.http.id_endpoints import BatchEndpoint, SingleIdEndpoint
 from frazil.service.http.routes import Routes
@@ -106,6 +106,8 @@ class App:
             status = await endpoint(scope, receive, send)
         except Problem as problem:
             status = problem.status
+            if status == 401 and asgi.has_body(scope):
+                problem.headers["connection"] = "close"  # so nothing of the body is read
             await asgi.send_problem(send, problem)
         self.state.requests[name, status] += 1
 
@@ -189,9 +191,8 @@ class Traces:
         from opentelemetry.propagate import extract
         from opentelemetry.trace import SpanKind, Status, StatusCode
 
-        headers = {
-            key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]
-        }
+        names = dict(scope["headers"])
+        headers = {name.decode("latin-1"): header(scope, name).decode("latin-1") for name in names}
         parts = scope["path"].split("/")
         route = "/".join(parts[3:4])
         known = parts[1:2] == ["v1"] and route in {"id", "ids", "inspect", "window"}

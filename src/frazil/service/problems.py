@@ -24,6 +24,7 @@ TITLES: dict[str, tuple[int, str]] = {
     "method-not-allowed": (405, "This path does not allow this method"),
     "not-acceptable": (406, "No accepted media type is available"),
     "too-large": (413, "The request is too large"),
+    "head-too-large": (431, "The head of the request is too large"),
     "too-slow": (408, "The request was not complete in time"),
     "wrong-host": (421, "This host name is not accepted"),
     "misconfigured": (500, "The configuration does not match the registry"),

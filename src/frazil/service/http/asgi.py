@@ -26,6 +26,7 @@ SAFE: tuple[tuple[bytes, bytes], ...] = (FRESH, (b"x-content-type-options", b"no
 """Headers of all replies except a single ID, where each costs a tenth of an empty request."""
 
 BODY_MOST = 65_536
+PROBLEM = b"application/problem+json"
 BROWSER = b"Mozilla/"  # how the User-Agent of every browser starts, and of hardly another program
 _BODY_TIMEOUT_S = 10.0
 _PARAMETERS_MOST = 16
@@ -47,11 +48,8 @@ def as_json(members: Mapping[str, Any], status: int = 200, headers: Headers = ()
 
 
 def header(scope: Scope, name: bytes) -> bytes:
-    """Return the first header with a name in lower case, or b""."""
-    for key, value in scope["headers"]:
-        if key == name:
-            return bytes(value)
-    return b""
+    """Return a header by its name in lower case, or b"". Several are one list: RFC 9110, 5.2."""
+    return b",".join([value for key, value in scope["headers"] if key == name])
 
 
 def bearer(scope: Scope) -> bytes:
@@ -92,8 +90,19 @@ def refuse_method(scope: Scope, allowed: str) -> None:
 
 def refuse_body(scope: Scope) -> None:
     """Raise Problem for a request with a body where none is allowed."""
-    if header(scope, b"transfer-encoding") or header(scope, b"content-length") not in {b"", b"0"}:
+    if has_body(scope):
         raise Problem("too-large", "this request takes no body; omit it")
+
+
+def has_body(scope: Scope) -> bool:
+    """Return whether a body follows the head of a request."""
+    length = header(scope, b"content-length")
+    return bool(header(scope, b"transfer-encoding")) or length not in {b"", b"0"}
+
+
+def too_large() -> Problem:
+    """Return the problem for a body over the limit."""
+    return Problem("too-large", f"a body has at most {BODY_MOST} bytes; send less")
 
 
 async def body_of(receive: Receive) -> bytes:
@@ -106,7 +115,7 @@ async def body_of(receive: Receive) -> bytes:
                 part: bytes = message.get("body", b"")
                 body += part
                 if len(body) > BODY_MOST:
-                    raise Problem("too-large", f"a body has at most {BODY_MOST} bytes; send less")
+                    raise too_large()
                 if not message.get("more_body", False):
                     return body
     except TimeoutError:
@@ -179,4 +188,4 @@ async def send_whole(
 async def send_problem(send: Send, problem: Problem) -> None:
     """Send a problem."""
     own = (*SAFE, *((k.encode(), v.encode("latin-1")) for k, v in problem.headers.items()))
-    await send_whole(send, problem.status, b"application/problem+json", problem.body(), own)
+    await send_whole(send, problem.status, PROBLEM, problem.body(), own)

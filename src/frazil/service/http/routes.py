@@ -83,7 +83,7 @@ class Routes:
         """Answer a request and return the status. Raises Problem."""
         path, parts = scope["path"], scope["path"].split("/")
         names: list[str] = []
-        if path not in self.table and parts[1] == "v1":
+        if path not in self.table and parts[1:2] == ["v1"]:
             names = [*parts[2:3], *parts[4:]]
             parts[2:3], parts[4:] = ["{ns}"], ["{id}"] * len(parts[4:])
         methods, handler = self.table.get("/".join(parts), ("", None))

@@ -11,9 +11,11 @@ are stored like headers. Received data are split at each empty line, and at the 
 known length, and counted before the parser sees them. So a head that is too long never becomes a
 request, however it is split into packets.
 
-uvicorn starts to handle every request of a packet, and a packet of 64 KiB holds two thousand. Here
-a connection has a few requests in progress, and the parser sees a few requests in one iteration of
-the event loop; the rest of the packet waits, and nothing more is read.
+uvicorn starts to handle every request of a packet, and a packet of 64 KiB holds two thousand, or
+ten thousand chunks of a body. Here a connection has a few requests in progress, and the parser sees
+a few requests, or a small part of a chunked body, in one iteration of the event loop; the rest of
+the packet waits, and nothing more is read. A request is handled before its body is parsed, so that
+of a refused one costs nothing.
 
 If there are too many connections, those that never sent a request make room first, then those that
 are idle. If none is idle, a new client gets 503 and Retry-After, unless it asks for the health.
@@ -27,12 +29,14 @@ The parser is httptools, in C. uvicorn's other parser, h11, makes a request thre
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from frazil.service.http.asgi import BODY_MOST, PROBLEM, SAFE, too_large
 from frazil.service.problems import Problem, busy
 
 HEAD_MOST = 16_384  # the most bytes in a request line and headers
@@ -40,10 +44,16 @@ _END_OF_HEAD = b"\r\n\r\n"
 _OVERHEAD_A_BYTE = 8  # a chunk of one byte has five bytes of overhead
 _WAITING_MOST = 8  # requests of a connection that are queued
 _PARSED_MOST = 16  # requests of a connection in one iteration of the event loop
+_CHUNKED_MOST = 2_048  # bytes of a chunked body in one iteration
 _UNREAD_MOST = 4_096  # bytes of replies that wait for the client
 _GRACE_S = 2  # after the connection is made, its last request or its reply
 _IDLE_S = 30
 
+_ABSOLUTE = re.compile(rb"[a-zA-Z][^:/?#]*://([^/?#]*)(.*)")  # a target of RFC 9112, 3.2.2
+_ONCE = frozenset(
+    b"access-control-request-method authorization frazil-nonce host origin".split()
+    + b"sec-fetch-dest sec-fetch-site".split()
+)
 _UNUSUAL = frozenset(
     b"connection content-length expect origin referer sec-fetch-site".split()
     + b"transfer-encoding upgrade".split()
@@ -158,11 +168,12 @@ class _HttpProtocol(HttpToolsProtocol):
         self._continuing = False
         data, at, left = self._unparsed, 0, _PARSED_MOST
         while at < len(data) and not (self._ignoring or self.transport.is_closing()):
-            if not left or len(self.pipeline) >= _WAITING_MOST:
+            in_body = not self._in_head
+            if not left or len(self.pipeline) >= _WAITING_MOST or (in_body and self.pipeline):
                 break
             end = self._end_of_piece(data, at)
             self._feed(data[at:end] if at or end < len(data) else data)
-            at, left = end, left - 1
+            at, left = end, left - 1 if self._in_head else 0
         else:
             at = len(data)
         self._tail = (self._tail + data[max(at - 3, 0) : at])[-3:]
@@ -171,7 +182,7 @@ class _HttpProtocol(HttpToolsProtocol):
             self.flow.pause_reading()
             if not left:
                 self._parse_soon()
-        elif self._idle:
+        elif self._idle or not (self._in_head or self.pipeline or len(self.cycle.body) > BODY_MOST):
             self.flow.resume_reading()
 
     def _parse_soon(self) -> None:
@@ -198,9 +209,10 @@ class _HttpProtocol(HttpToolsProtocol):
         self._in_head = False
         self._body_left = self._body_size = self._overhead = 0
         self.silent.pop(self, None)
-        if self.url[:4].lower() == b"http":  # the target has the host, and the header is ignored
+        if found := _ABSOLUTE.fullmatch(self.url):  # it has the host, and the header is ignored
             rest = [field for field in self.headers if field[0] != b"host"]
-            self.headers[:] = [(b"host", self.url.split(b"/")[2]), *rest]
+            self.headers[:] = [(b"host", found[1]), *rest]
+            self.url = found[2] if found[2].startswith(b"/") else b"/" + found[2]
         fields = dict(self.headers)
         if self.url in self.at_once and self._write_ready(fields):
             return
@@ -248,9 +260,11 @@ class _HttpProtocol(HttpToolsProtocol):
             return Problem("bad-request", "send the header Host")
         if len(fields) < len(self.headers):
             names = [name for name, _ in self.headers]
-            for name in (b"host", b"authorization"):
+            for name in _ONCE:
                 if names.count(name) > 1:
                     return Problem("bad-request", f"send the header {name.decode()} once")
+        if int(fields.get(b"content-length", 0)) > BODY_MOST:
+            return too_large()
         return None
 
     def on_body(self, body: bytes) -> None:
@@ -276,8 +290,9 @@ class _HttpProtocol(HttpToolsProtocol):
             found = (self._tail + data[:3]).find(_END_OF_HEAD)
             if found >= 0:
                 return found + len(_END_OF_HEAD) - len(self._tail)
-        found = data.find(_END_OF_HEAD, max(at - 3, 0))
-        return len(data) if found < 0 else found + len(_END_OF_HEAD)
+        most = len(data) if self._in_head else min(at + _CHUNKED_MOST, len(data))
+        found = data.find(_END_OF_HEAD, max(at - 3, 0), most)
+        return most if found < 0 else found + len(_END_OF_HEAD)
 
     def _feed(self, piece: bytes) -> None:
         """Pass a piece to the parser, unless the head becomes too long."""
@@ -285,7 +300,7 @@ class _HttpProtocol(HttpToolsProtocol):
         if in_head:
             self._head_size += len(piece)
             if self._head_size > HEAD_MOST:
-                self._refuse_head()
+                self._end_with(Problem("head-too-large", f"send at most {HEAD_MOST} bytes of it"))
                 return
         super().data_received(piece)
         if self._in_head and not self._head_size:  # a request has ended, and the next has not begun
@@ -299,14 +314,23 @@ class _HttpProtocol(HttpToolsProtocol):
             if self._overhead > HEAD_MOST + _OVERHEAD_A_BYTE * self._body_size:
                 self.transport.abort()
 
-    def _refuse_head(self) -> None:
-        """Ignore further data because a head is too long; close after pending replies."""
+    def send_400_response(self, _msg: str) -> None:
+        """Answer what the parser refuses."""
+        self._end_with(Problem("bad-request", "this is no valid request; send HTTP/1.1"))
+
+    def _end_with(self, problem: Problem) -> None:
+        """Ignore further data; close with a problem, or after the replies to earlier requests."""
         self._ignoring = True
-        if self._idle:
-            self._close_with(431)
+        if self._idle or self._reads_body:
+            self._close_with(problem)
         else:
             self._request_due_s = inf
             self.cycle.keep_alive = False
+
+    @property
+    def _reads_body(self) -> bool:
+        """Whether the only request waits for its body."""
+        return not (self._in_head or self._idle or self.pipeline or self.cycle.response_started)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -321,14 +345,17 @@ class _HttpProtocol(HttpToolsProtocol):
         answering = self._in_head and not self._idle
         if answering or self.flow.read_paused:  # earlier replies come first
             self._request_due_s = now_s + self.timeout_s
-        elif self._in_head:
-            self._close_with(408)
+        elif self._in_head or self._reads_body:
+            self._close_with(Problem("too-slow", f"send a request within {self.timeout_s:g} s"))
         else:
             self.transport.abort()
 
-    def _close_with(self, status: int) -> None:
+    def _close_with(self, problem: Problem) -> None:
         self._request_due_s = inf
         if not self.transport.is_closing():
-            head = b"connection: close\r\ncontent-length: 0\r\n\r\n"
-            self.transport.write(STATUS_LINE[status] + head)
+            body = problem.body()
+            fields = [*self.server_state.default_headers, *SAFE, (b"connection", b"close")]
+            fields += [(b"content-type", PROBLEM), (b"content-length", b"%d" % len(body))]
+            lines = b"".join(b"%b: %b\r\n" % field for field in fields)
+            self.transport.write(b"%b%b\r\n%b" % (STATUS_LINE[problem.status], lines, body))
             self.transport.close()

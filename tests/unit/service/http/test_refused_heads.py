@@ -52,6 +52,11 @@ def answer(service, request):
         (b"HTTP/1.1", HOST + HOST, 400),
         (b"HTTP/1.1", HOST + b"Host: another\r\n", 400),
         (b"HTTP/1.1", HOST + b"Authorization: Bearer a\r\nauthorization: Bearer b\r\n", 400),
+        (b"HTTP/1.1", HOST + b"Frazil-Nonce: a\r\nFrazil-Nonce: b\r\n", 400),
+        (b"HTTP/1.1", HOST + b"Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n", 400),
+        (b"HTTP/1.1", HOST + b"Content-Length: 65536000\r\n", 413),
+        (b"HTTP/1.1", HOST + b"Content-Length: x\r\n", 400),
+        (b"HTTP/1.1", HOST + b"X: %b\r\n" % (b"x" * 20_000), 431),
         (b"HTTP/2.0", HOST, 505),
         (b"HTTP/0.9", HOST, 505),
     ],
@@ -61,7 +66,9 @@ def test_heads(service, path, line, fields, status):
     assert found == status
     if status != 200:
         assert ends
-        assert json.loads(body)["type"].startswith("urn:frazil:problem:")
+        problem = json.loads(body)
+        assert problem["type"].startswith("urn:frazil:problem:")
+        assert problem["status"] == status
 
 
 def test_a_line_without_a_version(service):
@@ -75,6 +82,47 @@ def test_the_target_has_the_host(service, host, status):
     """RFC 9112, 3.2.2: the header is ignored then."""
     request = b"GET http://" + host + b"/v1/a/id HTTP/1.1\r\nHost: localhost\r\n\r\n"
     assert answer(service, request)[0] == status
+
+
+def test_with_tokens_a_target_may_have_any_host(guarded):
+    """It is that of a proxy."""
+    request = b"GET http://ids.example/v1/a/id HTTP/1.1\r\nAuthorization: Bearer of-a\r\n"
+    assert answer(guarded, request + HOST + b"\r\n")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (b"GET http://localhost", 200),
+        (b"GET http://localhost?x", 200),
+        (b"GET http://evil.example", 421),
+        (b"GET ftp://evil.example/livez", 421),
+        (b"HEAD *", 404),
+        (b"OPTIONS *", 404),
+        (b"OPTIONS http://localhost", 405),
+        (b"CONNECT localhost:80", 400),
+    ],
+)
+def test_targets_without_a_path(service, line, status):
+    assert answer(service, line + b" HTTP/1.1\r\n" + HOST + b"\r\n")[0] == status
+
+
+def test_several_lines_are_one_list(service):
+    request = b"GET /v1/a/id HTTP/1.1\r\nAccept: text/html\r\nAccept: text/plain\r\n"
+    status, body, _ = answer(service, request + HOST + b"\r\n")
+    assert (status, body.strip().isdigit()) == (200, True)
+
+
+@pytest.mark.parametrize("path", [b"/v1/plan", b"/v1/a/ids?n=1", b"/v1/a/id"])
+@pytest.mark.parametrize(
+    "more", [b"Content-Length: 9\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"]
+)
+def test_no_body_is_read_without_a_token(guarded, path, more):
+    """The connection ends, with what the body has, and the answer comes before it."""
+    request = b"POST " + path + b" HTTP/1.1\r\n" + HOST + more
+    for body in (b"", b"zz\r\n"):
+        status, _, ends = answer(guarded, request + body)
+        assert (status, ends) == (405 if path.endswith(b"/id") else 401, path[-1:] != b"d")
 
 
 def test_an_earlier_request_is_answered_first(service):
