@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 import frazil
 from frazil.cli import main
-from frazil.cli.files import auditor
+from frazil.cli.files import auditor, tables
 from frazil.schemes.scheme import Scheme
 from tests.needs import needs
 
@@ -107,6 +107,24 @@ def test_line_numbers_are_those_of_the_file(tmp_path):
     path.write_text(f'note,id\n"two\nlines",{a}\n\nx,{b}\n"\n\n",{a}\n')
     (one,) = found(path)["duplicates"]["first"]
     assert (one["first"]["line"], one["again"]["line"]) == (2, 6)
+
+
+def test_a_quote_behind_a_byte_order_mark_hides_no_row(tmp_path):
+    """DuckDB takes it for a character, and then finds no row."""
+    path = tmp_path / "ids.csv"
+    path.write_text('\ufeff"Item,",id\n0,N\n1,N\n')
+    told = found(path)
+    assert told["rows"] == 2
+    assert [each["line"] for each in told["invalid"]["first"]] == [2, 3]
+
+
+def test_rows_that_the_reader_loses_are_an_error(tmp_path, monkeypatch):
+    path = write(tmp_path, "csv", ids(3))
+    rows = tables._csv_rows
+    monkeypatch.setattr(tables, "_csv_rows", lambda *args: f"FROM ({rows(*args)} LIMIT 2)")
+    result = audit(path)
+    assert result.exit_code == 2
+    assert "DuckDB has read 2 rows of 3" in result.stderr
 
 
 @pytest.mark.parametrize("scheme", ["icicle", "tsid"])

@@ -21,7 +21,7 @@ class Audited(NamedTuple):
 
     raw: the value as text. number, text: the value if it is one. kind: its type, where it is
     neither. unit: ``line`` (one without anything is no row, but it has a number) or ``row``; empty
-    where the lines of the rows are found later.
+    where the lines of the rows are found later. lines: as in ``Table``.
     """
 
     rows: str
@@ -30,6 +30,7 @@ class Audited(NamedTuple):
     number: str = "NULL::UBIGINT"
     kind: str = "''"
     unit: str = ""
+    lines: int | None = None
 
 
 def audited(reading: Reading, name: str, index: int) -> Audited:
@@ -55,7 +56,7 @@ def audited(reading: Reading, name: str, index: int) -> Audited:
             return Audited(rows, '"0"', '"0"', unit="line")
         hint = ", or use --no-header if its first line is a row"
         own = f'"{_index(table.names, name, file, hint)}"'
-        return Audited(rows, own, own)
+        return Audited(rows, own, own, lines=table.lines)
     if reading.kind == "arrow":
         from frazil.cli.files.typed_files import direct
 

@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from frazil.cli.files.audited import Audited, audited
-from frazil.cli.files.database import lines_of, text_problem, unreadable
+from frazil.cli.files.database import check_rows, lines_of, text_problem, unreadable
 from frazil.cli.files.formats import excerpt, shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.survey import Survey, fields_query, key_type, survey_of
@@ -67,6 +67,10 @@ class Auditor:
             made = "INSERT INTO found" if index else "CREATE TEMP TABLE found AS"
             query = fields_query(self.scheme, index, self._rows(index))
             self._database.execute(f"{made} {query}")
+            ((count,),) = self._all(
+                f"SELECT coalesce(sum(rows), 0) FROM found WHERE file = {index}"
+            )
+            check_rows(reading, count, self._files[index][1].lines)
         except duckdb.Error as error:
             raise unreadable(reading, error) from None
 

@@ -8,7 +8,6 @@ So the first lines must have equally many fields, and a first line that begins w
 ``--skip``.
 """
 
-import codecs
 import csv
 import io
 import re
@@ -48,8 +47,7 @@ def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int 
         data += block
         if len(data) >= _ROW_BYTES:
             break
-    bom = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
-    text = data[bom:].decode("utf-8", "surrogateescape")
+    text = data.decode("utf-8", "surrogateescape")
     at = skip or 0
     lines = list(islice(io.StringIO(text, newline=""), at + 2 * _SNIFFED_LINES))
     if at < len(lines) and (mark := re.fullmatch(r"(?i)sep=(.)[\r\n]*", lines[at])):
@@ -68,7 +66,7 @@ def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int 
         names = [str(i + 1) for i in range(len(names))]
     row_bytes = 1 + sum(map(len, rest)) // len(rest)
     before = len("".join(lines[:at]).encode("utf-8", "surrogateescape"))
-    return CsvHead(delimiter, tuple(names), before and bom + before, at, end, row_bytes)
+    return CsvHead(delimiter, tuple(names), before, at, end, row_bytes)
 
 
 def _checked(

@@ -7,7 +7,7 @@ line of JSON. So a file with a fault is read once more, by Python.
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -67,9 +67,7 @@ def unreadable(reading: Reading, error: Exception) -> ConfigError:
     said = re.split(r" ?(Possible|Try setting|This can happen|LINE 1:) ?", text)[0][:400]
     if "IO Error" in text and ("write" in text or "temp" in text.lower()):
         return ConfigError(f"cannot write temporary files in {reading.folder.parent}: {said}")
-    if reading.kind in ("csv", "jsonl", "text") and (
-        found := fault(reading, ends="state machine" in text)
-    ):
+    if reading.kind in ("csv", "jsonl", "text") and (found := fault(reading, text)):
         return found
     first = printable(shown(reading.files[0]))
     if len(reading.files) > 1:
@@ -77,28 +75,47 @@ def unreadable(reading: Reading, error: Exception) -> ConfigError:
     return ConfigError(f"cannot read {first}: {said}", path=reading.files[0])
 
 
-def fault(reading: Reading, *, ends: bool = False) -> ConfigError | None:
+def fault(reading: Reading, said: str = "") -> ConfigError | None:
     """The error for the first row that is not text, no JSON object, or not a row of its table.
 
-    ends: whether lines must have equal ends.
+    said: the error of DuckDB, if there is one.
     """
     for file in reading.files:
-        for number, problem in _problems(reading, file, ends=ends):
+        for number, problem in _problems(reading, file, said):
             return reading.source(file).error_at(number, problem)
     return None
 
 
 def lines_of(reading: Reading, rows: set[int]) -> dict[int, int]:
     """On which line each of some rows begins; rows count from 1, without header and blank ones."""
-    (file,) = reading.files
-    found: Iterable[tuple[int, Any]] = reading.source(file).lines()
-    if reading.kind == "csv":
-        found = _records(reading, file)
-    numbers = (number for number, row in found if (row if reading.kind == "csv" else row.strip()))
-    return {row: number for row, number in enumerate(islice(numbers, max(rows)), 1) if row in rows}
+    numbers = islice(_numbers(reading), max(rows))
+    return {row: number for row, number in enumerate(numbers, 1) if row in rows}
 
 
-def _problems(reading: Reading, file: str, *, ends: bool) -> Iterator[tuple[int, str]]:
+def check_rows(reading: Reading, rows: int, lines: int | None) -> None:
+    """Raise ConfigError if DuckDB has read another number of rows than the text has.
+
+    lines: of CSV without a quote, whose rows are lines, else None; then only "no rows" is checked.
+    """
+    doubtful = not rows if lines is None else rows != lines
+    if doubtful and reading.kind in ("csv", "jsonl", "text"):
+        known = sum(1 for _ in _numbers(reading))
+        if known and known != rows:  # lines that end in \r are not counted
+            name = printable(shown(reading.files[0]))
+            problem = f"{name}: DuckDB has read {rows} rows of {known}; please report this"
+            raise ConfigError(problem, path=reading.files[0])
+
+
+def _numbers(reading: Reading) -> Iterator[int]:
+    """The lines on which the rows begin."""
+    for file in reading.files:
+        if reading.kind == "csv":
+            yield from (number for number, row in _records(reading, file) if row)
+        else:
+            yield from (number for number, row in reading.source(file).lines() if row.strip())
+
+
+def _problems(reading: Reading, file: str, said: str) -> Iterator[tuple[int, str]]:
     """The lines with a fault: first of all those whose text is wrong, then those of odd rows."""
     other_ends = set()
     for number, line in reading.source(file).lines():
@@ -106,9 +123,9 @@ def _problems(reading: Reading, file: str, *, ends: bool) -> Iterator[tuple[int,
         other_ends.add(line.endswith(b"\r"))
         if problem := text_problem(text):
             yield number, problem + ("; correct it" if "half" in problem else _CHARSET)
-        elif reading.kind == "jsonl" and (problem := _json_problem(text)):
+        elif reading.kind == "jsonl" and (problem := _json_problem(text, said)):
             yield number, problem
-        elif ends and len(other_ends) > 1:
+        elif "state machine" in said and len(other_ends) > 1:
             yield number, "it has another line end than the first; make them equal, with dos2unix"
     if reading.kind == "csv":
         width = len(reading.head(file).names)
@@ -143,11 +160,12 @@ def _records(
             yield begins, f"not CSV ({error})"
 
 
-def _json_problem(text: str) -> str:
+def _json_problem(text: str, said: str) -> str:
     if not text.strip():
         return ""
+    unique = json.JSONDecoder(object_pairs_hook=_unique).decode
     try:
-        record = _DECODE(text)
+        record = (unique if "duplicate key" in said else _DECODE)(text)
     except (ValueError, RecursionError) as error:
         return f"not a JSON object ({error}); JSON Lines has one per line"
     if type(record) is not dict:
@@ -155,6 +173,15 @@ def _json_problem(text: str) -> str:
         return f"not a JSON object (it is a {kind}); JSON Lines has one per line"
     problem = text_problem(json.dumps(record, ensure_ascii=False))
     return problem and f"{problem}; correct it"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} stands twice in an object")
+        found[key] = value
+    return found
 
 
 def text_problem(text: str) -> str:

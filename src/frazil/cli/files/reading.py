@@ -1,5 +1,6 @@
 """Files to read: their format, what the options say about it, and what DuckDB can read of them."""
 
+import codecs
 import glob
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -38,13 +39,15 @@ class Reading:
         """A file whose bytes can be read many times: UTF-8, if it is a text.
 
         Standard input, a pipe, and a text of another character set is copied first, and so are the
-        bytes behind the first ``before``, if there are such.
+        bytes behind the first ``before``, and behind a byte order mark: where a quote follows it,
+        DuckDB takes the quote for a character.
         """
         if (file, before) not in self._sources:
             source = self.source(file) if before else Source(file)
-            charset = None if before or self.kind in ("parquet", "arrow") else self.charset
+            text = self.kind not in ("parquet", "arrow")
+            charset = self.charset if text and not before else None
             once = file == "-" or (Path(file).exists() and not Path(file).is_file())
-            if before or charset or once:
+            if before or charset or once or (text and _is_marked(next(source.blocks(), b""))):
                 source = Source(file, self._copy(file, source.blocks(charset), before))
             elif source.packing():  # DuckDB reads truncated zstd without an error
                 for _ in source.blocks():
@@ -73,9 +76,10 @@ class Reading:
         try:
             copy.parent.mkdir(parents=True, exist_ok=True)
             with copy.open("wb") as target:
-                for block in blocks:
-                    target.write(block[before:])
-                    before = max(before - len(block), 0)
+                for i, block in enumerate(blocks):
+                    rest = block[len(codecs.BOM_UTF8) :] if not i and _is_marked(block) else block
+                    target.write(rest[before:])
+                    before = max(before - len(rest), 0)
         except OSError as error:
             problem = f"cannot write temporary files in {self.folder.parent}"
             raise ConfigError(
@@ -83,3 +87,7 @@ class Reading:
                 path=str(self.folder.parent),
             ) from error
         return copy
+
+
+def _is_marked(block: bytes) -> bool:
+    return block.startswith(codecs.BOM_UTF8)

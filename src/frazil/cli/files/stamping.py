@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from frazil.cli._signals import whole
-from frazil.cli.files.database import fault, fraction_read, unreadable
+from frazil.cli.files.database import check_rows, fault, fraction_read, unreadable
 from frazil.cli.files.formats import hive_keys, shown
 from frazil.cli.files.id_column import Ids, Place
 from frazil.cli.files.reading import Reading
@@ -88,8 +88,12 @@ def _run(reading: Reading, table: Table, query: str) -> tuple[Any, Iterator[Any]
     reader = reading.database.sql(query).to_arrow_reader(rows)
 
     def batches() -> Iterator[Any]:
+        count = 0
         try:
-            yield from reader
+            for batch in reader:
+                count += batch.num_rows
+                yield batch
+            check_rows(reading, count, table.lines)
         except OSError as error:  # as Arrow raises those of DuckDB
             raise unreadable(reading, error) from None
 

@@ -30,6 +30,7 @@ class Table(NamedTuple):
     """A query, the names of its columns, and about how many bytes a row has.
 
     plain: whether it is CSV without a quote, so that no field needs one. delimiter: that of CSV.
+    lines: of CSV without a quote, how many lines the rows are, if none is blank.
     """
 
     query: str
@@ -37,6 +38,7 @@ class Table(NamedTuple):
     row_bytes: int = 1 << 10
     plain: bool = False
     delimiter: str = ","
+    lines: int | None = None
 
 
 def column(i: int) -> str:
@@ -92,7 +94,8 @@ def _csv_table(reading: Reading) -> Table:
     heads = _csv_heads(reading)
     head = heads[0]
     count = len(head.names)
-    quotes = _has_quotes(reading)
+    lines = _lines(reading, heads)
+    quotes = lines is None
     # In a file of one column a line without anything is no row, and "" is an empty text.
     empty = "allow_quoted_nulls = false"
     if count > 1:
@@ -115,7 +118,8 @@ def _csv_table(reading: Reading) -> Table:
         )
         query = f"SELECT * {casts and f'REPLACE ({casts})'} {query}"
     row_bytes = head.row_bytes + _FIELD_BYTES * count
-    return Table(query, names, row_bytes, not quotes and len(names) == count, head.delimiter)
+    plain = not quotes and len(names) == count
+    return Table(query, names, row_bytes, plain, head.delimiter, lines)
 
 
 def _csv_heads(reading: Reading) -> list[CsvHead]:
@@ -148,14 +152,24 @@ def _csv_names(count: int) -> list[str]:
     return [literal(f"/{i}") for i in range(count)]
 
 
-def _has_quotes(reading: Reading) -> bool:
-    """Whether there are quotes. Raises ConfigError for one that is never closed."""
-    sources = map(reading.source, reading.files)
-    counts = [sum(block.count(b'"') for block in source.blocks()) for source in sources]
+def _lines(reading: Reading, heads: Sequence[CsvHead]) -> int | None:
+    """How many lines are behind the headers; None if there are quotes.
+
+    Raises ConfigError for a quote that is never closed.
+    """
+    counts, lines = [], 0
+    for file, head in zip(reading.files, heads, strict=True):
+        quotes, block, end = 0, b"", head.end[-1:].encode() or b"\n"
+        lines -= head.lines + reading.header
+        for block in reading.source(file).blocks():
+            quotes += block.count(b'"')
+            lines += block.count(end)
+        lines += not block.endswith(end)
+        counts.append(quotes)
     # An odd number may be right, because a quote within a field is a character.
     if any(count % 2 for count in counts) and (problem := fault(reading)):
         raise problem
-    return any(counts)
+    return None if any(counts) else lines
 
 
 # --- JSON Lines

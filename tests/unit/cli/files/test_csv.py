@@ -1,6 +1,7 @@
 """CSV: its header, its delimiter, its rows, and that no value and no row is lost."""
 
 import csv
+import gzip
 import io
 import json
 from pathlib import Path
@@ -11,6 +12,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
+from frazil.cli.files import tables
 from frazil.cli.files.csv_head import CsvHead, read_head
 from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
@@ -59,6 +61,52 @@ def test_csv_line_ends_that_differ_are_an_error(tmp_path):
 def test_csv_byte_order_mark_is_no_part_of_the_name(tmp_path):
     path = put(tmp_path, "\ufeffa,b\n1,2\n")
     assert stamped(path, "csv", "csv") == b"id,a,b\n1,1,2\n"
+
+
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    "head", ['"Item,",qty', '"Name\nfirst",qty', '"Name\r\nfirst",qty', '"a""b",qty', '"a","b,"']
+)
+def test_csv_byte_order_mark_before_a_quote(tmp_path, head, packed, to):
+    """DuckDB takes that quote for a character, and then loses or adds rows without a word."""
+    end = "\r\n" if "\r" in head else "\n"
+    text = f"\ufeff{head}{end}nail,1{end}screw,2{end}".encode()
+    path = put(tmp_path, gzip.compress(text) if packed else text)
+    rows = [row[1:] for row in rows_of_stamped(stamped(path, "csv", to), to)]
+    assert rows == [*rows_of(f"{head}{end}".encode()), ["nail", "1"], ["screw", "2"]]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_byte_order_mark_does_not_hide_the_line_of_a_fault(tmp_path, kind):
+    text = {"csv": '\ufeff"a\nb",c\n1,2\n3\n', "jsonl": '\ufeff{"a": 1}\n{}\n\n[]\n'}[kind]
+    with pytest.raises(ConfigError) as caught:
+        stamped(put(tmp_path, text), kind, "csv")
+    assert caught.value.line == 4
+
+
+@pytest.mark.parametrize("lost", [slice(0), slice(1), slice(1, None)])
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+def test_csv_rows_that_the_reader_loses_are_an_error(tmp_path, monkeypatch, to, lost):
+    path = put(tmp_path, "\n\na,b\n1,2\n\n3,4\n")
+    assert len(rows_of_stamped(stamped(path, "csv", to), to)) == 3
+    monkeypatch.setattr(tables, "_csv_rows", losing(tables._csv_rows, lost))
+    with pytest.raises(ConfigError, match=r"DuckDB has read . rows of 2"):
+        stamped(path, "csv", to)
+
+
+def losing(rows: Any, lost: slice) -> Any:
+    """The same rows, without those that a fault of the reader loses."""
+    end = f"LIMIT {lost.stop or 1} OFFSET {lost.start or 0}" if lost != slice(0) else "LIMIT 0"
+    return lambda *args: f"FROM ({rows(*args)} {end})"
+
+
+def rows_of_stamped(data: bytes, to: str) -> list[list[str]]:
+    """The header and the rows."""
+    if to == "csv":
+        return rows_of(data)
+    table = read_parquet(pa.BufferReader(data))
+    return [table.column_names, *(list(row.values()) for row in table.to_pylist())]
 
 
 def head_of(path: Path, skip: int | None = None) -> CsvHead:

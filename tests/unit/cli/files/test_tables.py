@@ -70,6 +70,17 @@ def test_json_key_that_exists_is_found_in_any_row(tmp_path):
         stamped(path, "jsonl", "jsonl")
 
 
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 2}', '{"b": [{"a": 1, "\\u0061": 2}]}'])
+def test_json_key_that_stands_twice(tmp_path, text):
+    """A copy keeps the text; a column has room for one of the values."""
+    path = put(tmp_path, f'{{"c": 1}}\n{text}\n')
+    assert stamped(path, "jsonl", "jsonl").splitlines()[1].decode() == '{"id": "2", ' + text[1:]
+    for to in ("csv", "parquet"):
+        with pytest.raises(ConfigError, match=r"line 2: .*the key 'a' stands twice") as caught:
+            stamped(path, "jsonl", to)
+        assert caught.value.line == 2
+
+
 # --- conversions
 
 
