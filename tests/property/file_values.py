@@ -14,7 +14,7 @@ EPOCH = dt.date(1970, 1, 1)
 
 
 def listed(column: Any) -> list[Any]:
-    """The values of a column; moments and times of day in ns."""
+    """The values of a column; moments, times of day and durations in ns."""
     kind = column.type
     if pa.types.is_run_end_encoded(kind):
         return [
@@ -22,7 +22,7 @@ def listed(column: Any) -> list[Any]:
             for chunk in column.chunks
             for value in pa.compute.run_end_decode(chunk).to_pylist()
         ]
-    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
         wide = pa.int32() if kind.bit_width == 32 else pa.int64()
         numbers = column.cast(wide).to_pylist()
         return [None if n is None else n * UNIT_NS[kind.unit] for n in numbers]
@@ -61,6 +61,8 @@ def same(value: Any, found: Any, kind: Any, *, in_csv: bool) -> bool:
         return Decimal(found) == value
     if types.is_timestamp(kind) or types.is_time(kind):
         return ns_of(found) == value
+    if types.is_duration(kind):
+        return ns_of(found.removeprefix("-")) * (-1 if found.startswith("-") else 1) == value
     if types.is_date(kind):
         return found == value.isoformat()
     if in_csv and types.is_boolean(kind):

@@ -56,6 +56,9 @@ def plain(kind: Any) -> st.SearchStrategy[Any]:
     if types.is_time(kind):
         day = 86_400 * UNIT_NS["s"] // UNIT_NS[kind.unit]
         return st.integers(0, day - 1)
+    if types.is_duration(kind):
+        most = 10**14 // UNIT_NS[kind.unit]
+        return st.integers(-most, most)
     if types.is_boolean(kind):
         return st.booleans()
     if types.is_fixed_size_binary(kind):
@@ -70,6 +73,7 @@ PLAIN = [
     *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32()),
     *(pa.uint64(), pa.float32(), pa.float64(), pa.decimal128(38, 0), pa.decimal128(20, 5)),
     *(pa.timestamp(unit, zone) for unit in UNIT_NS for zone in (None, "UTC", "Europe/Berlin")),
+    *(pa.duration(unit) for unit in UNIT_NS),
     *(pa.date32(), pa.time32("ms"), pa.time64("us"), pa.time64("ns"), pa.bool_()),
     *(pa.string(), pa.large_string(), pa.string_view()),
 ]

@@ -11,6 +11,7 @@ from functools import partial
 from typing import IO, Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from frazil.cli._signals import whole
@@ -34,6 +35,7 @@ def stamp(
     on_progress: gets how much is done, 0 to 1, and the rows. Raises ConfigError if the input is not
     a table or has the column, OSError if it cannot write.
     """
+    typed = None
     try:
         typed = _typed(reading)
         fraction = typed.fraction if typed else partial(fraction_read, reading.database)
@@ -57,7 +59,7 @@ def stamp(
 
         write_typed(to, file, replace(rows, schema=schema, read=stamped), place.column)
     except (duckdb.Error, pa.ArrowException) as error:
-        raise unreadable(reading, error) from None
+        raise ((typed and typed.errors) or [unreadable(reading, error)])[0] from None
 
 
 def _typed(reading: Reading) -> Batches | None:
@@ -145,8 +147,45 @@ def _registered(reading: Reading, rows: Batches) -> Table:
             problem = f"cannot write the column {each.name!r} as text, because it has the type"
             end = f"{each.type}; cast it to another type, or write Parquet or Arrow"
             raise ConfigError(f"{problem} {end}", column=each.name) from None
-    database.register("input", rows)
+    some = [i for i, each in enumerate(rows.schema) if _has_nanoseconds(each.type)]
+
+    def checked() -> Iterator[Any]:
+        for batch in rows.read():
+            for i in some:
+                if any((ns % 1000).any() for ns in _nanoseconds(batch.column(i))):
+                    name = rows.schema[i].name
+                    problem = f"cannot write the column {name!r} as text, because it has"
+                    end = "nanoseconds of a duration; write Parquet or Arrow"
+                    raise ConfigError(f"{problem} {end}", column=name)
+            yield batch
+
+    database.register("input", replace(rows, read=checked) if some else rows)
     return Table(numbered("FROM input", len(rows.schema)), rows.schema.names)
+
+
+def _has_nanoseconds(kind: Any) -> bool:
+    return any(each in str(kind) for each in ("duration[ns]", "month_day_nano"))
+
+
+def _nanoseconds(array: Any) -> Iterator[Any]:
+    """The nanoseconds of all durations, at every depth; text has microseconds."""
+    kind, types, parts = array.type, pa.types, []
+    if kind == pa.duration("ns"):
+        yield array.drop_null().cast(pa.int64()).to_numpy()
+    elif kind == pa.month_day_nano_interval():
+        fields = np.frombuffer(array.buffers()[1] or b"", [("month_day", "<i4", 2), ("ns", "<i8")])
+        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        yield fields["ns"][array.offset :][: len(array)][valid]
+    elif types.is_dictionary(kind):
+        parts = [array.dictionary]
+    elif types.is_run_end_encoded(kind):
+        parts = [array.values]
+    elif types.is_map(kind):
+        parts = [array.keys, array.items]
+    elif types.is_nested(kind):
+        parts = array.flatten() if types.is_struct(kind) else [array.flatten()]
+    for part in parts:
+        yield from _nanoseconds(part)
 
 
 def _column_exists(name: str, column: str) -> ConfigError:

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ class Batches:
 
     read: begins to read them. fraction: how much has been read, 0 to 1, if the files tell.
     compression, plain: that of the columns in Parquet, and those without a dictionary. alike:
-    whether all files have this schema.
+    whether all files have this schema. errors: of the rows that DuckDB read, which says less.
     """
 
     schema: Any
@@ -36,6 +36,7 @@ class Batches:
     compression: str | dict[str, str] = "snappy"
     plain: frozenset[str] = frozenset()
     alike: bool = True
+    errors: list[ConfigError] = field(default_factory=list)
 
     def column(self, i: int) -> "Batches":
         """One of the columns."""
@@ -44,8 +45,15 @@ class Batches:
 
     def __arrow_c_stream__(self, requested: Any = None) -> Any:
         """What DuckDB reads, from the beginning for each query."""
-        reader = pa.RecordBatchReader.from_batches(self.schema, self.read())
+        reader = pa.RecordBatchReader.from_batches(self.schema, self._noted())
         return reader.__arrow_c_stream__(requested)
+
+    def _noted(self) -> Iterator[Any]:
+        try:
+            yield from self.read()
+        except ConfigError as error:
+            self.errors.append(error)
+            raise
 
 
 def direct(reading: Reading) -> Batches:
