@@ -116,14 +116,3 @@ def hive_keys(*files: str) -> list[str]:
     """The keys of the Hive partitions above files, like ``year`` of the folder ``year=2026``."""
     parts = (part for file in files for part in Path(file).parts[:-1])
     return [part.partition("=")[0] for part in parts if "=" in part.strip("=")]
-
-
-def check_keys(files: Iterable[str], names: Iterable[str]) -> None:
-    """Raise ConfigError if a column is also a key of a folder, which would replace its values."""
-    known = {name.lower() for name in names}
-    for file in files:
-        for key in hive_keys(file):
-            if key.lower() in known:
-                problem = f"{file} has a column {key!r}, and the folder '{key}=...' above it would"
-                end = "replace its values; rename the folder or the column"
-                raise ConfigError(f"{problem} {end}", path=file)

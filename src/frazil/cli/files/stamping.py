@@ -46,11 +46,14 @@ def stamp(
                 on_progress(fraction(), ids.count)
             return
         rows = typed or _by_duckdb(reading)
-        schema = _with_column(rows.schema, place, ids)
+        if place.column in rows.schema.names:
+            raise _column_exists("the input", place.column)
+        made = pa.field(place.column, pa.int64() if ids.numeric else pa.string())
+        at = len(rows.schema) if place.last else 0
+        schema = rows.schema.insert(at, made)
 
         def stamped() -> Iterator[Any]:
             column = ids.numbers if ids.numeric else ids.texts
-            at = schema.get_field_index(place.column)
             for batch in rows.read():
                 arrays = list(batch.columns)
                 arrays.insert(at, column(batch.num_rows))
@@ -78,10 +81,10 @@ def _by_duckdb(reading: Reading) -> Batches:
     schema, batches = _run(reading, table, table.query)
     names = table.names
     schema = pa.schema([schema.field(i).with_name(name) for i, name in enumerate(names)])
-    columns = (batch.columns[: len(names)] for batch in batches)
-    return Batches(
-        schema, lambda: (pa.RecordBatch.from_arrays(each, schema=schema) for each in columns)
+    made = (
+        pa.RecordBatch.from_arrays(each.columns[: len(names)], schema=schema) for each in batches
     )
+    return Batches(schema, lambda: made)
 
 
 def _run(reading: Reading, table: Table, query: str) -> tuple[Any, Iterator[Any]]:
@@ -100,14 +103,6 @@ def _run(reading: Reading, table: Table, query: str) -> tuple[Any, Iterator[Any]
             raise unreadable(reading, error) from None
 
     return reader.schema, batches()
-
-
-def _with_column(schema: Any, place: Place, ids: Ids) -> Any:
-    """The schema with the new column."""
-    if place.column in schema.names:
-        raise _column_exists("the input", place.column)
-    kind = pa.int64() if ids.numeric else pa.string()
-    return schema.insert(len(schema) if place.last else 0, pa.field(place.column, kind))
 
 
 def _texts(
@@ -147,7 +142,8 @@ def _registered(reading: Reading, rows: Batches) -> Table:
             problem = f"cannot write the column {each.name!r} as text, because it has the type"
             end = f"{each.type}; cast it to another type, or write Parquet or Arrow"
             raise ConfigError(f"{problem} {end}", column=each.name) from None
-    some = [i for i, each in enumerate(rows.schema) if _has_nanoseconds(each.type)]
+    nano = ("duration[ns]", "month_day_nano")
+    some = [i for i, each in enumerate(rows.schema) if any(n in str(each.type) for n in nano)]
 
     def checked() -> Iterator[Any]:
         for batch in rows.read():
@@ -161,10 +157,6 @@ def _registered(reading: Reading, rows: Batches) -> Table:
 
     database.register("input", replace(rows, read=checked) if some else rows)
     return Table(numbered("FROM input", len(rows.schema)), rows.schema.names)
-
-
-def _has_nanoseconds(kind: Any) -> bool:
-    return any(each in str(kind) for each in ("duration[ns]", "month_day_nano"))
 
 
 def _nanoseconds(array: Any) -> Iterator[Any]:

@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from frazil.cli.files.csv_head import CsvHead
 from frazil.cli.files.database import fault
-from frazil.cli.files.formats import check_keys, hive_keys, printable, shown
+from frazil.cli.files.formats import hive_keys, printable, shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.value_types import infer_types, json_columns, literal
 from frazil.errors import ConfigError
 
+_TEXT = "VARCHAR"
 _LINE_BYTES = 16 << 20
 _FIELD_BYTES = 16  # of Arrow, beside its text
 _LINES = f"format = 'newline_delimited', maximum_object_size = {_LINE_BYTES}"
@@ -66,9 +67,17 @@ def table_of(reading: Reading) -> Table:
 
 
 def _table(reading: Reading, names: Sequence[str], rows: str) -> Table:
-    """The rows with numbers for names, and with the keys of folders."""
+    """The rows with numbers for names, and with the keys of folders.
+
+    Raises ConfigError if a column is also a key.
+    """
     if hive_keys(*reading.files):
-        check_keys(reading.files, names)
+        known = {name.lower() for name in names}
+        for file, key in [(each, key) for each in reading.files for key in hive_keys(each)]:
+            if key.lower() in known:
+                problem = f"{file} has a column {key!r}, and the folder '{key}=...' above it would"
+                end = "replace its values; rename the folder or the column"
+                raise ConfigError(f"{problem} {end}", path=file)
         names = [*names, *reading.database.sql(f"{rows} LIMIT 0").columns[len(names) :]]
     return Table(numbered(f"FROM ({rows})", len(names)), list(names))
 
@@ -95,7 +104,6 @@ def _csv_table(reading: Reading) -> Table:
     head = heads[0]
     count = len(head.names)
     lines = _lines(reading, heads)
-    quotes = lines is None
     # In a file of one column a line without anything is no row, and "" is an empty text.
     empty = "allow_quoted_nulls = false"
     if count > 1:
@@ -103,7 +111,7 @@ def _csv_table(reading: Reading) -> Table:
     options = f"quote = '\"', escape = '\"', {empty}, header = {reading.header}"
     if head.end:  # one within the header's quotes would be taken for that of all rows
         options += f", new_line = {head.end!r}"
-    options += f", parallel = {not quotes}"
+    options += f", parallel = {lines is not None}"
     rows = _csv_rows(reading, count, head.delimiter, options, [each.before for each in heads])
     query, names, *_ = _table(
         reading, head.names, rows if count > 1 else f'{rows} WHERE "/0" IS NOT NULL'
@@ -112,13 +120,11 @@ def _csv_table(reading: Reading) -> Table:
         own = [column(i) for i in range(count)]
         types = zip(own, infer_types(reading.database, query, own), strict=True)
         casts = ", ".join(
-            f"CAST(nullif({each}, '') AS {kind}) AS {each}"
-            for each, kind in types
-            if kind != "VARCHAR"
+            f"CAST(nullif({each}, '') AS {kind}) AS {each}" for each, kind in types if kind != _TEXT
         )
         query = f"SELECT * {casts and f'REPLACE ({casts})'} {query}"
     row_bytes = head.row_bytes + _FIELD_BYTES * count
-    plain = not quotes and len(names) == count
+    plain = lines is not None and len(names) == count
     return Table(query, names, row_bytes, plain, head.delimiter, lines)
 
 

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 import pyarrow as pa
@@ -37,11 +37,6 @@ class Batches:
     plain: frozenset[str] = frozenset()
     alike: bool = True
     errors: list[ConfigError] = field(default_factory=list)
-
-    def column(self, i: int) -> "Batches":
-        """One of the columns."""
-        schema = pa.schema([self.schema.field(i)])
-        return replace(self, schema=schema, read=lambda: (each.select([i]) for each in self.read()))
 
     def __arrow_c_stream__(self, requested: Any = None) -> Any:
         """What DuckDB reads, from the beginning for each query."""
