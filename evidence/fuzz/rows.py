@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from evidence.fuzz.accepted import accepted
 from evidence.fuzz.files import kept
+from frazil.cli.files.csv_head import read_head
 from frazil.cli.files.database import connect
 from frazil.cli.files.id_column import Place
 from frazil.cli.files.options import Memory
@@ -26,6 +27,7 @@ from frazil.cli.files.stamping import stamp
 __all__ = ["check_rows"]
 
 _COLUMN = "new id"
+_MARKS = re.compile(rb"\A(\xef\xbb\xbf)+")
 # Python's reader takes a quote after a space for a character, DuckDB for the begin of a text.
 _UNLIKE = re.compile(rb'[ \t]"')
 
@@ -56,7 +58,7 @@ def check_rows(data: bytes) -> None:
         return
     mark, before, written, count = done
     ids = [f"id{number}" for number in range(count)]
-    before, after = _records(content[before:], mark), _records(written, mark)
+    before, after = _records(_MARKS.sub(b"", content)[before:], mark), _records(written, mark)
     if is_json:
         assert [row.pop(_COLUMN) for row in after] == ids
         assert repr(after) == repr(before)
@@ -78,7 +80,7 @@ def _stamped(path: Path, kind: str, *, last: bool, header: bool) -> tuple[str, i
         reading = Reading([str(path)], kind, Path(folder), database, memory, header)
         mark, before = "", 0
         if kind == "csv":
-            head = reading.head(str(path))
+            head = read_head(reading, str(path))
             mark, before = head.delimiter, head.before
         place: Any = Place(_COLUMN, last)
         made: Any = ids
@@ -88,7 +90,7 @@ def _stamped(path: Path, kind: str, *, last: bool, header: bool) -> tuple[str, i
 
 def _records(data: bytes, mark: str) -> list[Any]:
     """The rows of a file, as the standard library reads them."""
-    text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    text = data.decode("utf-8", "surrogateescape")
     if not mark:
         return [json.loads(line) for line in text.split("\n") if line and not line.isspace()]
     csv.field_size_limit(1 << 30)

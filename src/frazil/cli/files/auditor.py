@@ -161,7 +161,7 @@ class Auditor:
     def _search(self) -> None:
         """Count the rows with the ID of an earlier row, and find the first of them."""
         files = range(len(self._files))
-        # Without positions DuckDB reads in any order, with all its threads.
+        # Without positions DuckDB reads with all its threads.
         keys = " UNION ALL ".join(
             f"SELECT {_key(self.scheme, column)} AS key {column.rows}" for _, column in self._files
         )
@@ -294,7 +294,7 @@ def _audited(reading: Reading, name: str, index: int) -> Audited:
         rows, own = numbered(f"FROM arrow_{index}", 1), '"0"'
         uuid = str(batches.schema.field(at).type) == "fixed_size_binary[16]"
     else:
-        path = literal(reading.plain(file)[0])
+        path = literal(reading.source(file).pattern)
         try:
             schema = database.execute(
                 f"SELECT name, num_children, type_length FROM parquet_schema({path})"
@@ -333,13 +333,13 @@ def _children(schema: Sequence[Any]) -> Iterator[tuple[str, int | None]]:
 
 def _typed(rows: str, own: str, kind: Any, *, uuid: bool) -> Audited:
     raw = f"CAST({own} AS VARCHAR)"
-    found = Audited(rows, raw, kind=literal(str(kind)), unit="row")
+    made = Audited(rows, raw, kind=literal(str(kind)), unit="row")
     if kind.id in _INTEGERS:
-        return found._replace(number=own)
+        return made._replace(number=own)
     if kind.id == "decimal" and str(kind).endswith(",0)"):
-        return found._replace(number=f"CAST({own} AS HUGEINT)")
+        return made._replace(number=f"CAST({own} AS HUGEINT)")
     if kind.id in ("varchar", "enum", "uuid"):
-        return found._replace(text=raw)
+        return made._replace(text=raw)
     if kind.id == "blob" and uuid:
-        return found._replace(text=f"CAST(CAST(hex({own}) AS UUID) AS VARCHAR)")
-    return found._replace(text=f"TRY(decode({own}))") if kind.id == "blob" else found
+        return made._replace(text=f"CAST(CAST(hex({own}) AS UUID) AS VARCHAR)")
+    return made._replace(text=f"TRY(decode({own}))") if kind.id == "blob" else made

@@ -3,9 +3,8 @@
 DuckDB reads the rows. What it would guess is settled here: a wrong guess is a table of other
 values, without an error. Without a header, columns are named by their numbers, from 1.
 
-A line ``sep=;`` (Excel's) and blank lines are left out. A comment or a title looks like a header.
-So the first lines must have equally many fields, and a first line that begins with ``#`` needs
-``--skip``.
+A line ``sep=;`` (Excel's) and blank lines are left out. A comment or a title looks like a header,
+so the first lines must have equally many fields, and one with ``#`` needs ``--skip``.
 """
 
 import csv
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from frazil.cli.files.formats import ending_of, excerpt
+from frazil.cli.files.reading import Reading
 from frazil.cli.files.streams import Source
 
 _DELIMITERS = ",\t;|"
@@ -27,9 +27,8 @@ _ROW_BYTES = 4 << 20
 class CsvHead:
     """What a CSV file begins with.
 
-    before: the bytes that are not part of the table, ``lines`` how many lines they are; DuckDB
-    would lose rows where these lines have other ends. end: how its lines end, if it has a second
-    one. row_bytes: about how long a row is.
+    before: the bytes before the table, ``lines`` how many lines they are; DuckDB would lose rows
+    where these lines have other ends. end: how its lines end, if it has a second one.
     """
 
     delimiter: str
@@ -40,15 +39,16 @@ class CsvHead:
     row_bytes: int
 
 
-def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int | None) -> CsvHead:
+def read_head(reading: Reading, file: str) -> CsvHead:
     """The beginning of a file. Raises ConfigError for an empty file, and for an unclear header."""
+    source, delimiter = reading.source(file), reading.delimiter
     data = b""
     for block in source.blocks():
         data += block
         if len(data) >= _ROW_BYTES:
             break
     text = data.decode("utf-8", "surrogateescape")
-    at = skip or 0
+    at = reading.skip or 0
     lines = list(islice(io.StringIO(text, newline=""), at + 2 * _SNIFFED_LINES))
     if at < len(lines) and (mark := re.fullmatch(r"(?i)sep=(.)[\r\n]*", lines[at])):
         delimiter, at = delimiter or mark[1], at + 1
@@ -59,10 +59,10 @@ def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int 
     rest = lines[at : at + _SNIFFED_LINES]
     if delimiter is None:
         delimiter = "\t" if ending_of(source.file) == ".tsv" else _likely_delimiter(rest)
-    names, first = _checked(source, lines, at, delimiter, skip, header=header)
+    names, first = _checked(reading, source, lines, at, delimiter)
     end = first[len(first.rstrip("\r\n")) :][-2:]
     end = end if end == "\r\n" else end[-1:]
-    if not header:
+    if not reading.header:
         names = [str(i + 1) for i in range(len(names))]
     row_bytes = 1 + sum(map(len, rest)) // len(rest)
     before = len("".join(lines[:at]).encode("utf-8", "surrogateescape"))
@@ -70,7 +70,7 @@ def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int 
 
 
 def _checked(
-    source: Source, lines: list[str], at: int, delimiter: str, skip: int | None, *, header: bool
+    reading: Reading, source: Source, lines: list[str], at: int, delimiter: str
 ) -> tuple[list[str], str]:
     """The first row, if the next ones have as many fields, and its last line."""
     reader = csv.reader(lines[at : at + _SNIFFED_LINES], delimiter=delimiter)
@@ -94,11 +94,12 @@ def _checked(
             "the separator with --delimiter",
             line=number,
         )
-    if skip is None and first[0].startswith("#"):
+    if reading.skip is None and first[0].startswith("#"):
+        what = "header" if reading.header else "row"
         second = f" and line {at + 2} is {_shown(lines[at + 1])}" if at + 1 < len(lines) else ""
         raise source.error(
             f"{source.name}: line {at + 1} is {_shown(lines[at])}{second}; add --skip {at + 1} if "
-            f"the first is a comment, --skip {at} if it is the {'header' if header else 'row'}",
+            f"the first is a comment, --skip {at} if it is the {what}",
             line=at + 1,
         )
     return first, lines[starts[1] - 2]

@@ -15,13 +15,13 @@ from typing import Any
 
 import duckdb
 
+from frazil.cli.files.csv_head import read_head
 from frazil.cli.files.formats import printable, shown
 from frazil.cli.files.reading import Reading
 from frazil.errors import ConfigError
 
 _THREAD_BYTES = 96 << 20  # with less for each thread, a sort beyond the memory fails
 _INTERRUPTED = "Query interrupted"  # what DuckDB says after Ctrl-C in the main thread
-_DECODE = json.JSONDecoder().decode  # json.loads without its checks
 _FIELD_BYTES = 1 << 30
 _CHARSET = "; name the character set, like --charset latin-1"
 _FIRST, _LAST = "\udc80", "\udcff"  # the surrogates that represent bytes
@@ -128,7 +128,7 @@ def _problems(reading: Reading, file: str, said: str) -> Iterator[tuple[int, str
         elif "state machine" in said and len(other_ends) > 1:
             yield number, "it has another line end than the first; make them equal, with dos2unix"
     if reading.kind == "csv":
-        width = len(reading.head(file).names)
+        width = len(read_head(reading, file).names)
         for number, row in _records(reading, file, strict=True):
             if isinstance(row, str):
                 yield number, row
@@ -143,7 +143,7 @@ def _records(
 
     strict: end with the text of an error where quotes are wrong.
     """
-    head = reading.head(file)
+    head = read_head(reading, file)
     lines = (line for number, line in reading.source(file).lines() if number > head.lines)
     texts = (line.decode("utf-8", "surrogateescape") + "\n" for line in lines)
     csv.field_size_limit(_FIELD_BYTES)
@@ -163,9 +163,8 @@ def _records(
 def _json_problem(text: str, said: str) -> str:
     if not text.strip():
         return ""
-    unique = json.JSONDecoder(object_pairs_hook=_unique).decode
     try:
-        record = (unique if "duplicate key" in said else _DECODE)(text)
+        record = json.loads(text, object_pairs_hook=_unique if "duplicate key" in said else None)
     except (ValueError, RecursionError) as error:
         return f"not a JSON object ({error}); JSON Lines has one per line"
     if type(record) is not dict:
@@ -176,12 +175,10 @@ def _json_problem(text: str, said: str) -> str:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {key!r} stands twice in an object")
-        found[key] = value
-    return found
+    keys = [key for key, _ in pairs]
+    for key in (key for key in keys if keys.count(key) > 1):
+        raise ValueError(f"the key {key!r} stands twice in an object")
+    return dict(pairs)
 
 
 def text_problem(text: str) -> str:

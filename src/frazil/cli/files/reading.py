@@ -1,18 +1,18 @@
-"""Files to read: their format, what the options say about it, and what DuckDB can read of them."""
+"""Files to read, and copies of those that DuckDB cannot read as they are."""
 
-import codecs
-import glob
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
 
-from frazil.cli.files.csv_head import CsvHead, read_head
 from frazil.cli.files.formats import hive_keys
 from frazil.cli.files.options import Memory
 from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
+
+_MARKS = re.compile(rb"\A(\xef\xbb\xbf)+")
 
 
 @dataclass(frozen=True)
@@ -47,27 +47,13 @@ class Reading:
             text = self.kind not in ("parquet", "arrow")
             charset = self.charset if text and not before else None
             once = file == "-" or (Path(file).exists() and not Path(file).is_file())
-            if before or charset or once or (text and _is_marked(next(source.blocks(), b""))):
+            if before or charset or once or (text and _MARKS.match(next(source.blocks(), b""))):
                 source = Source(file, self._copy(file, source.blocks(charset), before))
             elif source.packing():  # DuckDB reads truncated zstd without an error
                 for _ in source.blocks():
                     pass
             self._sources[file, before] = source
         return self._sources[file, before]
-
-    def head(self, file: str) -> CsvHead:
-        """The beginning of a CSV file. Raises ConfigError if it is not a table, or unclear."""
-        return read_head(
-            self.source(file), header=self.header, delimiter=self.delimiter, skip=self.skip
-        )
-
-    def plain(self, file: str, before: int = 0) -> tuple[str, str]:
-        """What DuckDB reads: a pattern of names, and its compression.
-
-        before: the bytes to leave out at the beginning.
-        """
-        source = self.source(file, before)
-        return glob.escape(source.path), source.packing() or "none"
 
     def _copy(self, file: str, blocks: Iterable[bytes], before: int) -> Path:
         """Write a temporary file. Raises ConfigError if the disk is full."""
@@ -77,7 +63,7 @@ class Reading:
             copy.parent.mkdir(parents=True, exist_ok=True)
             with copy.open("wb") as target:
                 for i, block in enumerate(blocks):
-                    rest = block[len(codecs.BOM_UTF8) :] if not i and _is_marked(block) else block
+                    rest = _MARKS.sub(b"", block) if not i else block
                     target.write(rest[before:])
                     before = max(before - len(rest), 0)
         except OSError as error:
@@ -87,7 +73,3 @@ class Reading:
                 path=str(self.folder.parent),
             ) from error
         return copy
-
-
-def _is_marked(block: bytes) -> bool:
-    return block.startswith(codecs.BOM_UTF8)

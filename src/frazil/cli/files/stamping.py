@@ -1,8 +1,7 @@
 """Stamping: rows from files to a file with new IDs.
 
-DuckDB reads text (``tables``), pyarrow reads Parquet and Arrow (``typed_files``). CSV and JSON
-Lines are texts that DuckDB makes of the rows (``text_rows``); Parquet and Arrow are written as
-Arrow batches. DuckDB reads ahead while IDs are added and rows are written.
+DuckDB reads text (``tables``) and makes it (``text_rows``), pyarrow reads and writes Parquet and
+Arrow (``typed_files``). DuckDB reads ahead while IDs are added and rows are written.
 """
 
 from collections.abc import Callable, Iterator

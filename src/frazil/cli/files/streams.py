@@ -1,16 +1,15 @@
 """Input and output files of any size, compressed or not, never half written.
 
-A tool that opens its output and then fails leaves a file that looks complete. So an output is
-written under a temporary name in the same folder, synced, and renamed at the end. An existing file
-does not change until then, and is replaced only with ``--force``. The input is read forward in
-blocks of bytes.
+An output is written under a temporary name in the same folder, synced, and renamed at the end. An
+existing file does not change until then, and is replaced only with ``--force``.
 
-A compressed input is recognised by its first bytes, a compressed output by its name. Text is UTF-8,
-or of the given character set; it is read as UTF-8.
+A compressed input is recognised by its first bytes, a compressed output by its name. Text is read
+as UTF-8, of any character set.
 """
 
 import codecs
 import errno
+import glob
 import gzip
 import io
 import os
@@ -58,6 +57,11 @@ class Source:
         """Where it is."""
         return str(self.copy or self.file)
 
+    @property
+    def pattern(self) -> str:
+        """Where it is, as a pattern."""
+        return glob.escape(self.path)
+
     def packing(self) -> str | None:
         """The compression of the file: ``gzip``, ``zstd``, or None."""
         with self._opened() as stored:
@@ -67,7 +71,12 @@ class Source:
         """The bytes, decompressed, as UTF-8 if a character set is given."""
         with self._opened() as stored:
             try:
-                blocks = iter(partial(_unpacked(stored).read, _BLOCK_BYTES), b"")
+                plain: Any = stored
+                if packing := _packing(stored):
+                    import pyarrow as pa
+
+                    plain = pa.CompressedInputStream(pa.PythonFile(stored, "r"), packing)
+                blocks = iter(partial(plain.read, _BLOCK_BYTES), b"")
                 if charset is not None:
                     blocks = codecs.iterencode(codecs.iterdecode(blocks, charset), "utf-8")
                 for i, block in enumerate(blocks):
@@ -115,14 +124,6 @@ class Source:
 def _packing(stored: Any) -> str | None:
     start = stored.peek(4)[:4]
     return "gzip" if start[:2] == _GZIP else "zstd" if start == _ZSTD else None
-
-
-def _unpacked(stored: Any) -> Any:
-    if packing := _packing(stored):
-        import pyarrow as pa
-
-        return pa.CompressedInputStream(pa.PythonFile(stored, "r"), packing)
-    return stored
 
 
 class Output(io.BufferedIOBase):

@@ -6,18 +6,19 @@ and get their names back in Arrow.
 CSV has no types, so its columns are text, and an empty field is an empty text; ``infer`` takes the
 types of ``value_types``. The keys of Hive partitions become columns.
 
-Several threads of DuckDB lose rows of CSV where a field has a line end in quotes, so a file with a
-quote is read by one thread. That loses a last row whose quote is not closed, so quotes are counted.
+Several threads of DuckDB lose rows where a line end is in quotes, and one thread a last row whose
+quote is not closed. So quotes are counted, and a file with one is read by one thread.
 """
 
 from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from frazil.cli.files.csv_head import CsvHead
+from frazil.cli.files.csv_head import CsvHead, read_head
 from frazil.cli.files.database import fault
 from frazil.cli.files.formats import hive_keys, printable, shown
 from frazil.cli.files.reading import Reading
+from frazil.cli.files.streams import Source
 from frazil.cli.files.value_types import infer_types, json_columns, literal
 from frazil.errors import ConfigError
 
@@ -88,10 +89,10 @@ def _rows(
     """The rows of all files, without the bytes ``before`` of each. hive: with keys of folders."""
     hive &= bool(hive_keys(*reading.files))
     calls = []
-    files = map(reading.plain, reading.files, before or [0] * len(reading.files))
-    for packing, some in groupby(files, lambda each: each[1]):  # DuckDB would go by their names
-        names = ", ".join(literal(name) for name, _ in some)
-        own = "" if call == "read_parquet" else f", compression = '{packing}'"
+    sources = map(reading.source, reading.files, before or [0] * len(reading.files))
+    for packing, some in groupby(sources, Source.packing):  # DuckDB would go by their names
+        names = ", ".join(literal(source.pattern) for source in some)
+        own = "" if call == "read_parquet" else f", compression = '{packing or 'none'}'"
         calls.append(f"FROM {call}([{names}], hive_partitioning = {hive}{own}, {options})")
     return calls[0] if len(calls) == 1 else f"FROM ({' UNION ALL '.join(calls)})"
 
@@ -107,7 +108,7 @@ def _csv_table(reading: Reading) -> Table:
     # In a file of one column a line without anything is no row, and "" is an empty text.
     empty = "allow_quoted_nulls = false"
     if count > 1:
-        empty = f"force_not_null = [{', '.join(_csv_names(count))}]"
+        empty = f"force_not_null = [{', '.join(literal(f'/{i}') for i in range(count))}]"
     options = f"quote = '\"', escape = '\"', {empty}, header = {reading.header}"
     if head.end:  # one within the header's quotes would be taken for that of all rows
         options += f", new_line = {head.end!r}"
@@ -130,7 +131,7 @@ def _csv_table(reading: Reading) -> Table:
 
 def _csv_heads(reading: Reading) -> list[CsvHead]:
     """The beginning of each file. Raises ConfigError if they differ."""
-    heads = [reading.head(file) for file in reading.files]
+    heads = [read_head(reading, file) for file in reading.files]
     first = heads[0]
     for file, head in zip(reading.files, heads, strict=True):
         if (head.names, head.delimiter) != (first.names, first.delimiter):
@@ -144,18 +145,14 @@ def _csv_heads(reading: Reading) -> list[CsvHead]:
 def _csv_rows(
     reading: Reading, count: int, delimiter: str, options: str, before: Sequence[int] = ()
 ) -> str:
-    columns = ", ".join(f"{name}: 'VARCHAR'" for name in _csv_names(count))
+    # No folder can have such a name, so that its value would replace the column.
+    columns = ", ".join(f"'/{i}': 'VARCHAR'" for i in range(count))
     size = reading.memory.buffer_bytes
     options = (
         f"auto_detect = false, columns = {{{columns}}}, delim = {literal(delimiter)}, {options}, "
         f"max_line_size = {size // 2}, buffer_size = {size}"
     )
     return _rows(reading, "read_csv", options, before)
-
-
-def _csv_names(count: int) -> list[str]:
-    """Names for columns that no folder can have, whose value would replace theirs."""
-    return [literal(f"/{i}") for i in range(count)]
 
 
 def _lines(reading: Reading, heads: Sequence[CsvHead]) -> int | None:

@@ -14,9 +14,9 @@ import pytest
 
 from frazil.cli.files import tables
 from frazil.cli.files.csv_head import CsvHead, read_head
-from frazil.cli.files.streams import Source
+from frazil.cli.files.reading import Reading
 from frazil.errors import ConfigError
-from tests.unit.cli.files.tabled import put, stamped
+from tests.unit.cli.files.tabled import MEMORY, put, stamped
 
 ODD = (
     'name,"note, long",n\r\n'
@@ -77,6 +77,19 @@ def test_csv_byte_order_mark_before_a_quote(tmp_path, head, packed, to):
     assert rows == [*rows_of(f"{head}{end}".encode()), ["nail", "1"], ["screw", "2"]]
 
 
+@pytest.mark.parametrize(
+    ("data", "charset"),
+    [
+        ('"Item,",qty\nnail,1\n'.encode("utf-16"), "utf-16"),
+        ('\ufeff"Item,",qty\nnail,1\n'.encode(), "utf-8"),
+        ('\ufeff\ufeff"Item,",qty\nnail,1\n'.encode(), None),
+    ],
+)
+def test_csv_byte_order_mark_of_any_form(tmp_path, data, charset):
+    wanted = b'id,"Item,",qty\n1,nail,1\n'
+    assert stamped(put(tmp_path, data), "csv", "csv", charset=charset) == wanted
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_byte_order_mark_does_not_hide_the_line_of_a_fault(tmp_path, kind):
     text = {"csv": '\ufeff"a\nb",c\n1,2\n3\n', "jsonl": '\ufeff{"a": 1}\n{}\n\n[]\n'}[kind]
@@ -110,7 +123,9 @@ def rows_of_stamped(data: bytes, to: str) -> list[list[str]]:
 
 
 def head_of(path: Path, skip: int | None = None) -> CsvHead:
-    return read_head(Source(str(path)), header=True, delimiter=None, skip=skip)
+    unused: Any = None
+    reading = Reading([str(path)], "csv", path.parent, unused, MEMORY, skip=skip)
+    return read_head(reading, str(path))
 
 
 @pytest.mark.parametrize(
