@@ -9,6 +9,7 @@ without a descriptor the next attempt is made a moment later.
 import asyncio
 import socket
 import ssl
+from collections import deque
 from collections.abc import Callable
 
 from frazil.errors import ConfigError
@@ -19,6 +20,24 @@ _HANDSHAKES_MOST = 1_000
 _RETRY_S = 0.1
 _RECEIVED = 65_536  # bytes of a client that the kernel keeps: the longest body
 _UNSENT = 65_536  # bytes for a client that does not read
+
+
+class Turns:
+    """What the connections that used up their time do next: one of them in each iteration."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def add(self, step: Callable[[], None]) -> None:
+        self._waiting.append(step)
+        if len(self._waiting) == 1:
+            asyncio.get_running_loop().call_soon(self._next)
+
+    def _next(self) -> None:
+        step = self._waiting.popleft()
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._next)
+        step()
 
 
 class Acceptor:

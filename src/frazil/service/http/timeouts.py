@@ -14,8 +14,8 @@ request, however it is split into packets.
 uvicorn starts to handle every request of a packet, and a packet of 64 KiB holds two thousand, or
 ten thousand chunks of a body. Here a connection has a few requests in progress, and the parser sees
 a few requests, or a small part of a chunked body, in one iteration of the event loop; the rest of
-the packet waits, and nothing more is read. A request is handled before its body is parsed, so that
-of a refused one costs nothing.
+the packet waits for its turn among all such connections, and nothing more is read. A request is
+handled before its body is parsed, so that of a refused one costs nothing.
 
 If there are too many connections, those that never sent a request make room first, then those that
 are idle. If none is idle, a new client gets 503 and Retry-After, unless it asks for the health.
@@ -36,6 +36,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from frazil.service.acceptor import Turns
 from frazil.service.http.asgi import BODY_MOST, PROBLEM, SAFE, too_large
 from frazil.service.problems import Problem, busy
 
@@ -74,6 +75,7 @@ def http_protocol(service: Any, timeout_s: float, connections: int) -> type[asyn
         "service": service,
         "at_once": service.at_once,
         "silent": {},
+        "turns": Turns(),
     }
     return type("HttpProtocol", (_HttpProtocol,), members)
 
@@ -89,6 +91,7 @@ class _HttpProtocol(HttpToolsProtocol):
     connections_most: int
     service: Any
     at_once: Mapping[bytes, Ready]
+    turns: Turns
     silent: "dict[_HttpProtocol, None]"  # those that sent no request yet, the oldest first
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -100,7 +103,7 @@ class _HttpProtocol(HttpToolsProtocol):
         self._overhead = 0  # bytes of that body outside its chunks
         self._tail = b""  # the last bytes that the parser saw
         self._unparsed = b""
-        self._continuing = False  # whether _parse is due in the next iteration
+        self._continuing = False  # whether _parse waits for its turn
         self._ignoring = self._answered = self._ending = False
         self._seen_s = self.loop.time()
         self._request_due_s = self._seen_s + self.timeout_s
@@ -188,7 +191,7 @@ class _HttpProtocol(HttpToolsProtocol):
     def _parse_soon(self) -> None:
         if not self._continuing:
             self._continuing = True
-            self.loop.call_soon(self._parse)
+            self.turns.add(self._parse)
 
     def on_response_complete(self) -> None:
         """Continue with the next request; ``sweep`` takes the place of uvicorn's timer."""

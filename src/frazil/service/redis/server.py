@@ -15,13 +15,12 @@ follow it in one step, as far as IDs are ready; they are not parsed again.
 
 import asyncio
 import socket
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import cast
 
 from frazil.service import logs
-from frazil.service.acceptor import Acceptor
+from frazil.service.acceptor import Acceptor, Turns
 from frazil.service.problems import TITLES
 from frazil.service.redis.commands import OK, Again, Answer, Commands, bulk, error_of, shown
 from frazil.service.redis.parser import Parser, ProtocolError
@@ -43,29 +42,11 @@ _QUEUED_BYTES_MOST = 1_024  # of one of them
 _FROM_A_BROWSER = frozenset({b"POST", b"HOST:"})
 
 
-class _Turns:
-    """The connections that have used up their time; one goes on in each iteration."""
-
-    def __init__(self) -> None:
-        self._waiting: deque[_Connection] = deque()
-
-    def add(self, connection: "_Connection") -> None:
-        self._waiting.append(connection)
-        if len(self._waiting) == 1:
-            asyncio.get_running_loop().call_soon(self._next)
-
-    def _next(self) -> None:
-        connection = self._waiting.popleft()
-        if self._waiting:
-            asyncio.get_running_loop().call_soon(self._next)
-        connection.next_turn()
-
-
 class _Connection(asyncio.BufferedProtocol):
     """One client."""
 
     def __init__(
-        self, commands: Commands, open_ones: "set[_Connection]", turns: _Turns, timeout_s: float
+        self, commands: Commands, open_ones: "set[_Connection]", turns: Turns, timeout_s: float
     ) -> None:
         self._commands = commands
         self._open = open_ones
@@ -154,7 +135,7 @@ class _Connection(asyncio.BufferedProtocol):
                     until_ns = boot_ns() + _SLICE_NS
                 elif boot_ns() > until_ns:
                     self._waits = True
-                    self._turns.add(self)
+                    self._turns.add(self.next_turn)
                     break
                 if (answer := self._answered()) is None:
                     break
@@ -324,7 +305,7 @@ class RespServer:
     def __init__(self, state: State, listener: socket.socket) -> None:
         settings = state.settings
         timeout_s = settings.client_timeout_us / 1e6
-        commands, turns = Commands(state.namespaces, state.guard), _Turns()
+        commands, turns = Commands(state.namespaces, state.guard), Turns()
         self._open: set[_Connection] = set()
         self._listener = listener
         self.acceptor = Acceptor(

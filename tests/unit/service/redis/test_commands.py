@@ -240,7 +240,7 @@ def test_a_transport_of_another_event_loop():
 
     open_ones = set()
     connection = server._Connection(
-        SimpleNamespace(guard=SimpleNamespace(is_open=True)), open_ones, server._Turns(), 1.0
+        SimpleNamespace(guard=SimpleNamespace(is_open=True)), open_ones, server.Turns(), 1.0
     )
     connection.connection_made(Transport())
     assert open_ones == {connection}
