@@ -9,8 +9,8 @@ Only the waiting differs. A call whose ID is ready returns it and does not yield
         await ids.take(10_000)
 """
 
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
@@ -32,6 +32,10 @@ from frazil.walk.walk import Pause
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+    from frazil.generator.order import After, Marks, Seen
+
+Shown = TypeVar("Shown")
 
 __all__ = ["AsyncGenerator", "AwaitedGenerator", "open"]
 
@@ -56,30 +60,38 @@ class AwaitedGenerator(AsyncGenerator):
 
     __anext__ = __call__
 
-    async def take(self, n: int) -> list[int]:
+    async def after(self, *seen: "Seen", trusted: bool = True) -> int:
+        return await self._one(int, self._walk.marks(seen, trusted=trusted))
+
+    async def take(self, n: int, *, after: "After" = None) -> list[int]:
         walk, count = self._walk, check_count(n)
+        marks = walk.marks(after)
         while True:
             identity = walk.own_identity()
+            if marks:
+                await wait_through(walk, walk.passing(marks))
             ids = walk.take_ready(count)
             if len(ids) < count:
                 await wait_through(walk, walk.taking(ids, count))
             if identity.mine:
                 return ids
 
-    async def text(self) -> str:
-        while True:
-            identity = self._walk.own_identity()
-            text = self.scheme.format(await self())
-            if identity.mine:
-                return text
+    async def text(self, *, after: "After" = None) -> str:
+        return await self._one(self.scheme.format, self._walk.marks(after))
 
     async def uuid(self) -> "UUID":
         self.scheme.check_uuid()
+        return await self._one(self.scheme.uuid)
+
+    async def _one(self, show: Callable[[int], Shown], marks: "Marks | None" = None) -> Shown:
+        """The next ID after the marks, as it is to be shown."""
         while True:
             identity = self._walk.own_identity()
-            made = self.scheme.uuid(await self())
+            if marks:
+                await wait_through(self._walk, self._walk.passing(marks))
+            shown = show(await self())
             if identity.mine:
-                return made
+                return shown
 
     def stream(self) -> AsyncIterator[int]:
         return AwaitedStream(self)

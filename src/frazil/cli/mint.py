@@ -52,8 +52,14 @@ _PROGRESS_MIN_S = 2.0  # the shortest expected time with a progress bar
     metavar="DURATION",
     help="How long to wait for the registry.",
 )
+@click.option(
+    "--after",
+    multiple=True,
+    metavar="ID",
+    help="Only IDs greater than this one, which was seen elsewhere. Repeat for several.",
+)
 @json_option
-def command(*, count: int, request: Request, as_json: bool) -> None:
+def command(*, count: int, request: Request, after: tuple[str, ...], as_json: bool) -> None:
     """Print unique IDs, one per line, in the scheme's encoding.
 
     No setup is needed: claims are in a file in your state directory, which all your processes on
@@ -65,6 +71,7 @@ def command(*, count: int, request: Request, as_json: bool) -> None:
       frazil mint --namespace orders --scheme tsid --prefix order_
       frazil mint --namespace users --scheme uniqueid-spread --field cluster=3
       frazil mint -u icicle://redis-a,redis-b -n 1000
+      frazil mint --after 1426121518768717824
     """
     scheme = request.scheme
     head = json.dumps({"scheme": scheme.name, "namespace": request.namespace})
@@ -76,7 +83,7 @@ def command(*, count: int, request: Request, as_json: bool) -> None:
         return f"{terminal.counted(written, 'ID')} printed; {end}" if written else "no ID printed"
 
     with _signals.on_stop(printed):
-        for chunk in _chunks(count, request):
+        for chunk in _chunks(count, request, after):
             texts = map(scheme.format, chunk)
             if as_json:
                 # No encoding, prefix or check character needs an escape in JSON.
@@ -91,13 +98,13 @@ def command(*, count: int, request: Request, as_json: bool) -> None:
             click.echo("]}")
 
 
-def _chunks(count: int, request: Request) -> Iterator[list[int]]:
+def _chunks(count: int, request: Request, after: tuple[str, ...]) -> Iterator[list[int]]:
     """``count`` IDs in non-empty lists."""
     rate_hz = request.scheme.layout.ids_per_second or float(_CHUNK) * 4
     chunk = max(1, min(_CHUNK, int(rate_hz / 4)))
     if sys.stderr.isatty() and request.url.maker == "registry":
         _announce_wait(request)
-    if count <= chunk:
+    if count <= chunk and not after:
         yield mint_request(count, request)
         return
     # On a terminal, the IDs themselves show the progress.
@@ -106,7 +113,8 @@ def _chunks(count: int, request: Request) -> Iterator[list[int]]:
     with open_request(request) as generator, bar as update:
         for made in range(0, count, chunk):
             update(made)
-            yield generator.take(min(chunk, count - made))
+            # A generator's later IDs are greater, too; those of several servers need not be.
+            yield generator.take(min(chunk, count - made), after=after or None)
 
 
 def _announce_wait(request: Request) -> None:

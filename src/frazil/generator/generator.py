@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from frazil.generator.order import After, Seen
+
 _ADVICE = (
     "a generator has no end, so it is not a collection of IDs; write ids.take(n) for a list, "
     "ids.array(n) for a column, ids.stream() for a loop"
@@ -71,17 +73,35 @@ class Generator(Protocol):
     def __next__(self) -> int:
         """The next ID."""
 
-    def take(self, n: int) -> list[int]:
-        """The next ``n`` IDs, in order, in one step. Raises ConfigError for a negative ``n``."""
+    def after(self, *seen: "Seen", trusted: bool = True) -> int:
+        """The next ID that is greater than all that were seen: numbers, texts or UUIDs.
+
+        Every later ID of this generator is greater, too. An ID of a host whose clock is ahead makes
+        this call wait, and no other, until the store's clock is near it. A number below the next ID
+        is only compared. trusted: whether it is an error if one is no ID of the scheme, or of a
+        time so far ahead that no process of the namespace can have made it; pass False for IDs from
+        outside, to go on without those. Raises CodecError for them, and ConfigError for a scheme
+        whose IDs do not sort by time.
+        """
+
+    def take(self, n: int, *, after: "After" = None) -> list[int]:
+        """The next ``n`` IDs, in order, in one step. Raises ConfigError for a negative ``n``.
+
+        after: one ID, or several, that all of them exceed; see ``Generator.after``.
+        """
 
     @overload
-    def array(self, n: int, dtype: Literal["uint64"] = "uint64") -> "NDArray[np.uint64]": ...
+    def array(
+        self, n: int, dtype: Literal["uint64"] = "uint64", *, after: "After" = None
+    ) -> "NDArray[np.uint64]": ...
 
     @overload
-    def array(self, n: int, dtype: Literal["int64"]) -> "NDArray[np.int64]": ...
+    def array(
+        self, n: int, dtype: Literal["int64"], *, after: "After" = None
+    ) -> "NDArray[np.int64]": ...
 
-    def array(self, n: int, dtype: str = "uint64") -> "NDArray[Any]":
-        """The next ``n`` IDs as a numpy array.
+    def array(self, n: int, dtype: str = "uint64", *, after: "After" = None) -> "NDArray[Any]":
+        """The next ``n`` IDs as a numpy array. after: as in ``take``.
 
         dtype: ``"uint64"``, or ``"int64"`` for BIGINT columns and for tables whose other integers
         are signed (uint64 beside int64 becomes float64 in pandas, which damages IDs). With
@@ -90,8 +110,8 @@ class Generator(Protocol):
         of the scheme (see ``Scheme.signed_safe``), and if numpy is not installed.
         """
 
-    def text(self) -> str:
-        """The next ID in the scheme's text form."""
+    def text(self, *, after: "After" = None) -> str:
+        """The next ID in the scheme's text form. after: as in ``take``."""
 
     def uuid(self) -> "UUID":
         """The next ID as a UUID. Raises ConfigError if the scheme does not have 128 bits."""
@@ -138,10 +158,13 @@ class AsyncGenerator(Protocol):
     async def __anext__(self) -> int:
         """The next ID."""
 
-    async def take(self, n: int) -> list[int]:
-        """The next ``n`` IDs, in order."""
+    async def after(self, *seen: "Seen", trusted: bool = True) -> int:
+        """The next ID that is greater than all that were seen; see ``Generator.after``."""
 
-    async def text(self) -> str:
+    async def take(self, n: int, *, after: "After" = None) -> list[int]:
+        """The next ``n`` IDs, in order. after: as in ``Generator.take``."""
+
+    async def text(self, *, after: "After" = None) -> str:
         """The next ID in the scheme's text form."""
 
     async def uuid(self) -> "UUID":

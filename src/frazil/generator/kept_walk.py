@@ -31,11 +31,13 @@ from frazil.errors import FrazilError
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import closed, outlook
 from frazil.generator.keeper_thread import Keeper
+from frazil.generator.order import After, Marks, Order
 from frazil.generator.request import Duration, Request, patience_us
 from frazil.generator.status import MARGIN_MOST_S, Status, freed, open_generators
 from frazil.inputs.duration import offset_text
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
+from frazil.system.cached import Cached
 from frazil.system.clock import boot_ns
 from frazil.system.event_loop import warn_if_blocked
 from frazil.system.fork_gate import waiting
@@ -145,6 +147,47 @@ class KeptWalk(_Base):
             if at > before:
                 since_ns = boot_ns()
             yield self.pause_ns(), since_ns
+
+    @Cached
+    def order(self) -> Order:
+        """The order of its IDs. Raises ConfigError if they do not sort by time."""
+        terms = self.registry.terms
+        return Order(self.request.scheme, terms.horizon_ticks * terms.tick_us)
+
+    def marks(self, after: After, *, trusted: bool = True) -> Marks | None:
+        """See ``Order.marks``; None without any."""
+        return None if after is None else self.order.marks(after, trusted=trusted)
+
+    def passing(self, marks: Marks | None) -> Pauses:
+        """Move the cursor past the marks: every ID that is taken after this is greater.
+
+        A claim that another thread gets meanwhile begins with a later tick, so its IDs are greater,
+        too. Raises CodecError as ``Order.greatest``.
+        """
+        since_ns = boot_ns()
+        while marks is not None and marks.numbers:
+            wait_ns = self.pause_ns()
+            if not wait_ns:
+                n = self.order.greatest(marks, self.due(self.identity.now_ns()))
+                if n is None:
+                    return
+                node = self.node
+                wait_ns = self.advance(self.order.tick(n), self.order.cell_after(n, node), node)
+                if not wait_ns:
+                    return
+                if wait_ns > self.request.timeout_us * 1000:
+                    raise self.order.too_early(wait_ns / 1e9)
+            yield wait_ns, since_ns
+
+    def stalled_after(self, seen: tuple[Any, ...], trusted: bool) -> int:  # noqa: FBT001 - as in Walk
+        marks = self.marks(seen, trusted=trusted)
+        while True:
+            identity = self.own_identity()
+            for pause_ns, since_ns in self.passing(marks):
+                self.wait(pause_ns, since_ns)
+            n = self.stalled()
+            if identity.mine:
+                return n
 
     def ready_us(self, timeout: Duration | None) -> int:
         """How long ``ready`` waits."""

@@ -9,7 +9,7 @@ Pickling and copying carry the request and never the claim.
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil.generator.generator import Endless, Generator
 from frazil.generator.kept_walk import KeptWalk
@@ -20,9 +20,14 @@ from frazil.system.imports import load
 from frazil.walk.walk import COMPILED, Caller
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from uuid import UUID
 
     from numpy.typing import NDArray
+
+    from frazil.generator.order import After, Marks
+
+Shown = TypeVar("Shown")
 
 if TYPE_CHECKING or not COMPILED:
     from frazil.walk.atomic import AtomicCaller as _Base
@@ -41,10 +46,13 @@ class LocalGenerator(_Base, Endless, Generator):
         self.config = config
         self.scheme = config.scheme
 
-    def take(self, n: int) -> list[int]:
+    def take(self, n: int, *, after: "After" = None) -> list[int]:
         walk, count = self._walk, check_count(n)
+        marks = walk.marks(after)
         while True:
             identity = walk.own_identity()
+            if marks:
+                self._pass(marks)
             ids = walk.take_ready(count)
             if len(ids) < count:
                 for pause_ns, since_ns in walk.taking(ids, count):
@@ -52,32 +60,41 @@ class LocalGenerator(_Base, Endless, Generator):
             if identity.mine:
                 return ids
 
-    def array(self, n: int, dtype: str = "uint64") -> "NDArray[Any]":
+    def array(self, n: int, dtype: str = "uint64", *, after: "After" = None) -> "NDArray[Any]":
         walk, count = self._walk, check_count(n)
         kind = self.scheme.array_dtype(dtype)
+        marks = walk.marks(after)
         array: NDArray[Any]
         array, words = _arrays().empty(count, self.scheme.bits, kind)
         while True:
             identity = walk.own_identity()
+            if marks:
+                self._pass(marks)
             for pause_ns, since_ns in walk.filling(words, 0, count):
                 walk.wait(pause_ns, since_ns)
             if identity.mine:
                 return array
 
-    def text(self) -> str:
-        while True:
-            identity = self._walk.own_identity()
-            text = self.scheme.format(self())
-            if identity.mine:
-                return text
+    def _pass(self, marks: "Marks") -> None:
+        """Wait until every later ID is greater than the marks."""
+        for pause_ns, since_ns in self._walk.passing(marks):
+            self._walk.wait(pause_ns, since_ns)
+
+    def text(self, *, after: "After" = None) -> str:
+        return self._one(self.scheme.format, self._walk.marks(after))
 
     def uuid(self) -> "UUID":
         self.scheme.check_uuid()
+        return self._one(self.scheme.uuid)
+
+    def _one(self, show: "Callable[[int], Shown]", marks: "Marks | None" = None) -> "Shown":
         while True:
             identity = self._walk.own_identity()
-            made = self.scheme.uuid(self())
+            if marks:
+                self._pass(marks)
+            shown = show(self())
             if identity.mine:
-                return made
+                return shown
 
     def stream(self) -> Iterator[int]:
         return iter(self, None)  # in C: nothing runs between the ID and its user

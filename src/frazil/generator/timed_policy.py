@@ -31,7 +31,7 @@ class TimedPolicy(KeeperPolicy):
     """Keeps a walk whose axis is time: renews a busy one's claim, gives back an idle one's."""
 
     _want = 0  # ticks of the last request
-    _tick = 0  # of the walk, at the last renewal
+    _made = 0  # the walk's IDs, at the last renewal
     _used_ns = 0  # when it was last seen busy
     _scarce_until_ns = 0
 
@@ -54,15 +54,16 @@ class TimedPolicy(KeeperPolicy):
             yield from self._grant(walk, self._want)
 
     def _adopt(self, walk: Walk, claim: Claim, read_ns: int) -> None:
-        self._tick, self._used_ns = walk.tick, self.identity.now_ns()
+        self._made, self._used_ns = walk.made(), self.identity.now_ns()
         super()._adopt(walk, claim, read_ns)
 
     def _maintain(self, walk: Walk) -> Steps[None]:
         """Less than half is left: renew a busy walk's claim, give back an idle one's."""
-        idle = walk.tick == self._tick and walk.begun()  # nothing was issued, although it could
+        made = walk.made()
+        idle = made == self._made and walk.begun()  # nothing was issued, although it could
         if not idle:
             self._used_ns = self.identity.now_ns()
-        self._tick = walk.tick
+        self._made = made
         if idle and not self._keeps_warm():
             used = walk.leave(self.identity.era)
             if self.identity.intact():  # else the claim may belong to another keeper

@@ -18,12 +18,14 @@ from frazil.generator.awaiting import AwaitedStream
 from frazil.generator.complaints import closed
 from frazil.generator.generator import AsyncGenerator, Endless, Generator
 from frazil.generator.journal import StoreJournal
+from frazil.generator.order import After, Marks, Order, Seen
 from frazil.generator.pacing import Retries, jitter
 from frazil.generator.request import Duration, Request, patience_us, refuse_full
 from frazil.generator.status import Status, freed, open_generators
 from frazil.inputs.arguments import check_count
 from frazil.remote.prefetch import Prefetch
 from frazil.schemes.scheme import Scheme
+from frazil.system.cached import Cached
 from frazil.system.clock import boot_ns, moment, wall_us
 from frazil.system.event_loop import the_loop, warn_if_blocked
 from frazil.system.process import ProcessIdentity
@@ -36,18 +38,20 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
+_AHEAD_US = 60_000_000  # how far after a server's clock the IDs of others may be
 _LEAST_S = 0.1  # a server has this time to answer a probe
 _SHORT_NS = 100_000_000  # a wait that blocks an event loop for as long is worth a warning
 
 
 class Life(ABC):
-    """The part of a generator that belongs to one process. prefetch: the size of its buffer."""
+    """The part of a generator that belongs to one process."""
 
-    def __init__(self, prefetch: int, url: str, namespace: str) -> None:
+    def __init__(self, config: Any) -> None:
         self.identity = ProcessIdentity()
-        self.journal = StoreJournal(url, namespace)
+        self.timeout_us: int = config.request.timeout_us
+        self.journal = StoreJournal(config.name, config.namespace)
         self.issued = self.waits = self.failures = self.errors = self.away_since_us = 0
-        self.prefetch = Prefetch(prefetch, lambda n: run(self.ids(n)))
+        self.prefetch = Prefetch(config.prefetch, lambda n: run(self.ids(n)))
 
     @abstractmethod
     def ids(self, count: int, within_s: float = inf) -> Steps[list[int]]:
@@ -72,6 +76,32 @@ class Life(ABC):
     def clock_offset_s(self) -> float | None:
         """How far this host's clock is ahead of the servers'; None if their answers have none."""
         return None
+
+    def beyond(self, count: int, order: Order, marks: Marks) -> Steps[list[int]]:
+        """Get ``count`` IDs that exceed the marks.
+
+        A server whose clock is behind is asked again when that has come to the tick after a mark,
+        if it does so within the timeout.
+        """
+        if not count:
+            return []
+        top = max(marks.numbers, default=-1)
+        if count == 1 and self.prefetch.buffer and self.prefetch.buffer[-1] > top:
+            while (n := self.prefetch.ready()) is not None:
+                if n > top:
+                    return [n]
+        found: list[int] = []
+        until_ns = boot_ns() + self.timeout_us * 1000
+        while True:
+            ids = yield from self.ids(count - len(found))
+            mark = order.greatest(marks, order.tick(max(ids, default=0)))
+            found += [n for n in ids if mark is None or n > mark]
+            if mark is None or len(found) == count:
+                return found
+            pause_s = order.wait_s(mark, min(ids))
+            if boot_ns() + int(pause_s * 1e9) > until_ns:
+                raise order.too_early(pause_s)
+            yield pause_s
 
     def failed(self, error: FrazilError) -> None:
         """A request failed."""
@@ -168,20 +198,34 @@ class _Living(Generic[LifeT]):
     def _waited(self, long_ns: int) -> None:
         """A call has waited for as long."""
 
-    def _take(self, n: int) -> Steps[list[int]]:
-        count = check_count(n)
-        return self._own(lambda life: life.ids(count))
+    @Cached
+    def _order(self) -> Order:
+        return Order(self.scheme, _AHEAD_US)
 
-    def _text(self) -> Steps[str]:
-        return self._one(self.scheme.format)
+    def _after(self, *seen: Seen, trusted: bool) -> Steps[int]:
+        marks = self._order.marks(seen, trusted=trusted)
+        return self._one(int, marks)
+
+    def _take(self, n: int, after: After) -> Steps[list[int]]:
+        count = check_count(n)
+        if after is None:
+            return self._own(lambda life: life.ids(count))
+        marks = self._order.marks(after)
+        return self._own(lambda life: life.beyond(count, self._order, marks))
+
+    def _text(self, after: After) -> Steps[str]:
+        marks = None if after is None else self._order.marks(after)
+        return self._one(self.scheme.format, marks)
 
     def _uuid(self) -> "Steps[UUID]":
         self.scheme.check_uuid()
         return self._one(self.scheme.uuid)
 
-    def _one(self, shown: Callable[[int], Answer]) -> Steps[Answer]:
+    def _one(self, shown: Callable[[int], Answer], marks: Marks | None = None) -> Steps[Answer]:
         def gather(life: LifeT) -> Steps[Answer]:
-            return shown((yield from life.next()))
+            if marks is None:
+                return shown((yield from life.next()))
+            return shown((yield from life.beyond(1, self._order, marks))[0])
 
         return self._own(gather)
 
@@ -260,11 +304,20 @@ class Served(Endless, _Living[LifeT], Generator):
                 return n
         return run(self._own(lambda life: life.next()))
 
-    def take(self, n: int) -> list[int]:
-        return run(self._take(n))
+    def after(self, *seen: "Seen", trusted: bool = True) -> int:
+        """See ``frazil.Generator``; later calls may return smaller IDs, of another server."""
+        return run(self._after(*seen, trusted=trusted))
 
-    def array(self, n: int, dtype: str = "uint64") -> "NDArray[Any]":
+    def take(self, n: int, *, after: After = None) -> list[int]:
+        return run(self._take(n, after))
+
+    def array(self, n: int, dtype: str = "uint64", *, after: After = None) -> "NDArray[Any]":
         count, kind = check_count(n), self.scheme.array_dtype(dtype)
+        if after is not None:
+            from frazil.schemes.arrays import from_ints
+
+            row = from_ints(self.take(count, after=after), self.scheme.bits)
+            return row if self.scheme.bits > 64 else row.view(kind)
 
         def gather(life: LifeT) -> "Steps[NDArray[Any]]":
             row = yield from life.array(count)
@@ -272,8 +325,8 @@ class Served(Endless, _Living[LifeT], Generator):
 
         return run(self._own(gather))
 
-    def text(self) -> str:
-        return run(self._text())
+    def text(self, *, after: After = None) -> str:
+        return run(self._text(after))
 
     def uuid(self) -> "UUID":
         return run(self._uuid())
@@ -304,11 +357,14 @@ class AsyncServed(_Living[LifeT], AsyncGenerator):
     async def __call__(self) -> int:
         return (await self.take(1))[0]
 
-    async def take(self, n: int) -> list[int]:
-        return await run_async(self._take(n))
+    async def after(self, *seen: "Seen", trusted: bool = True) -> int:
+        return await run_async(self._after(*seen, trusted=trusted))
 
-    async def text(self) -> str:
-        return await run_async(self._text())
+    async def take(self, n: int, *, after: After = None) -> list[int]:
+        return await run_async(self._take(n, after))
+
+    async def text(self, *, after: After = None) -> str:
+        return await run_async(self._text(after))
 
     async def uuid(self) -> "UUID":
         return await run_async(self._uuid())

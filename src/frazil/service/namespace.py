@@ -194,6 +194,15 @@ class ServedNamespace:
             ids += rest
         return ids
 
+    async def pass_by(self, seen: Sequence[str], *, trusted: bool) -> None:
+        """Wait until every later ID exceeds those seen; see ``frazil.Generator.after``.
+
+        An ID that is too far ahead fails its own request, and does not make the namespace unready.
+        """
+        marks = self._walk.marks(seen, trusted=trusted)
+        self._fail_fast()
+        await wait_through(self._walk, self._walk.passing(marks))
+
     async def words(self, n: int) -> "array[int]":
         """Return the next ``n`` IDs of up to 64 bits as an array, which costs a fifth of a list."""
         out = array("Q", bytes(8 * n))

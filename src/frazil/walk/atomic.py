@@ -163,6 +163,7 @@ class AtomicWalk(Walk):
             out[at : at + len(ids)] = ids
         return at + len(ids)
 
+    advance = _in_one_step(Walk.advance)
     adopt = _in_one_step(Walk.adopt)
     queue = _in_one_step(Walk.queue)
     prolong = _in_one_step(Walk.prolong)
@@ -234,3 +235,11 @@ class AtomicCaller:
         return self._walk.stalled()
 
     __next__ = __call__
+
+    def after(self, *seen: object, trusted: bool = True) -> int:
+        """See ``frazil.Generator``."""
+        if self._walk.rising and len(seen) == 1 and type(seen[0]) is int:
+            n = self()
+            if n > seen[0]:
+                return n
+        return self._walk.stalled_after(seen, trusted)

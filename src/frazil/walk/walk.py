@@ -164,6 +164,11 @@ class Walk:
         run = list(range(self.shift, self.shift + len(sequence)))
         self.shifted = list(sequence) == run and max(run, default=0) < 64
         self.plain = self.shifted and not self.wide
+        lower = [*node, *sequence]
+        self.rising = (
+            tick_ns > 0 and list(axis) == sorted(axis) and max(lower, default=-1) < axis[0]
+        )
+        self.rising = self.rising and list(sequence) == sorted(sequence)
         self.tick_ns = tick_ns
         self.lead_ticks = lead_ns // tick_ns if tick_ns else 0
         self.scattered_start = seed is not None
@@ -192,6 +197,10 @@ class Walk:
         if wait_ns == 0:
             return self.draw()
         return Pause(wait_ns)
+
+    def stalled_after(self, seen: tuple[object, ...], trusted: bool) -> int:  # noqa: FBT001
+        """The answer of ``Caller.after`` if a comparison is not enough. The bare walk has none."""
+        raise InternalError(f"the bare walk cannot read {seen}, trusted={trusted}")
 
     def pause_ns(self) -> int:
         """Why there is no ID now: nanoseconds to wait, or SPENT, CLOSED, FORKED; 0 if there is."""
@@ -228,6 +237,37 @@ class Walk:
         if tick >= self.until:
             return SPENT
         self.enter(tick)
+        return 0
+
+    def advance(self, tick: int, cell: int, node: int) -> int:
+        """Move the cursor forward to ``cell`` of ``tick``, unless it is past that.
+
+        Returns 0 if there is a free cell at or after it; else a wait or a reason, as ``ready``. A
+        tick that is further ahead than the lead is waited for, so the cursor does not go there,
+        where every caller would have to wait. If the claim ends before the tick, it is spent.
+        A cell after the tick's last one is the first of the next tick, and so is every cell of a
+        claim of another node than ``node``. Only with a clock.
+        """
+        wait_ns = self.ready()
+        if wait_ns or self.tick > tick:
+            return wait_ns
+        if cell >= self.cells or node != self.node:
+            tick += 1
+            cell = 0
+        if self.tick < tick:
+            now_ns = self.identity.now_ns()
+            ahead = tick - self.lead_ticks
+            if self.due(now_ns) < ahead:
+                return self.anchor_ns + (ahead - self.anchor_tick) * self.tick_ns - now_ns
+            if tick >= self.until:
+                self.stretch(self.cells, self.cells)
+                if self.tick + 1 < self.until:
+                    self.enter(self.until - 1)
+                    self.stretch(self.cells, self.cells)
+                return SPENT
+            self.enter(tick)
+        if self.sequence < cell:
+            self.stretch(cell, self.cells)
         return 0
 
     def proceed(self) -> int:
@@ -596,3 +636,12 @@ class Caller:
     def __next__(self) -> int:
         """The next ID."""
         return next_of(self._walk)
+
+    def after(self, *seen: object, trusted: bool = True) -> int:
+        """See ``frazil.Generator``."""
+        walk = self._walk
+        if walk is not None and walk.rising and len(seen) == 1 and type(seen[0]) is int:
+            n = next_of(walk)
+            if n > seen[0]:
+                return n
+        return walk.stalled_after(seen, trusted)

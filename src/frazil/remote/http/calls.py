@@ -56,7 +56,7 @@ class ServiceCalls(Life, Generic[LineT]):
     """Request a number of IDs within a number of seconds; return them packed."""
 
     def __init__(self, config: ServiceConfig) -> None:
-        super().__init__(config.prefetch, config.name, config.namespace)
+        super().__init__(config)
         self.config = config
         self.closed = False
         self.idle: deque[LineT] = deque()

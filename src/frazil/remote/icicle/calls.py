@@ -59,7 +59,7 @@ class PoolCalls(Life):
     server_of: type[ServerCalls]
 
     def __init__(self, config: IcicleConfig) -> None:
-        super().__init__(config.prefetch, config.name, config.namespace)
+        super().__init__(config)
         self._lead_us = config.request.lead_us
         patience_s = config.accesses[0].timeout_s
         named = [(server.name, server) for server in config.servers(self.server_of)]

@@ -16,13 +16,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, Misuse
 from frazil.service import logs
 from frazil.service.http import asgi, formats
 from frazil.service.http.asgi import BROWSER, Receive, Scope, Send
 from frazil.service.http.formats import Format, Json, Lines, Packed
 from frazil.service.namespace import BATCH_MOST, ServedNamespace
-from frazil.service.problems import Problem, no_id, over_quota, refused
+from frazil.service.problems import Problem, misuse, no_id, over_quota, refused
 from frazil.service.tokens import Charge, Guard, OverQuota
 
 _NONCE = b"frazil-nonce"  # sent back, so that a client detects the reply to another request
@@ -34,6 +34,7 @@ They wait in memory if the client does not read, so a chunk has about 10 kB.
 """
 
 WORDS_CHUNK = 2_048  # the same for IDs that never become Python integers
+_SEEN_MOST = 100  # IDs of ?after=
 _SMALL = 64  # IDs that do not wait for a turn
 _turn = asyncio.Lock()
 
@@ -107,6 +108,21 @@ class IdEndpoint(ABC):
             return self.number
         return self.formats[wanted]
 
+    async def pass_by(self, asked: Mapping[str, str]) -> None:
+        """Wait until every later ID exceeds those of ``?after=``. Raises Problem."""
+        if "after" not in asked:
+            return
+        seen, trusted = asked["after"].split(","), asked.get("trusted", "1")
+        if len(seen) > _SEEN_MOST:
+            raise Problem("bad-request", f"?after=: at most {_SEEN_MOST} IDs", limit=str(_SEEN_MOST))
+        if trusted not in {"0", "1"}:
+            raise Problem("bad-request", f"?trusted={trusted[:20]}: write 0, or omit it")
+        try:
+            await self.served.pass_by(seen, trusted=trusted == "1")
+        except Misuse as error:
+            step = "" if trusted == "0" else "With ?trusted=0 it is passed over."
+            raise misuse(error, step) from None
+
 
 class SingleIdEndpoint(IdEndpoint):
     """``GET /v1/{ns}/id``."""
@@ -147,7 +163,9 @@ class SingleIdEndpoint(IdEndpoint):
         return head % (len(body), body)
 
     async def answer(self, scope: Scope, _receive: Receive, send: Send) -> None:
-        fmt = self.choose_format(scope, asgi.parameters(scope, "number").get("number", ""))
+        asked = asgi.parameters(scope, "number", "after", "trusted")
+        fmt = self.choose_format(scope, asked.get("number", ""))
+        await self.pass_by(asked)
         with self.guard.charge(asgi.bearer(scope), 1) as charge:
             n = (await self.served.many(1))[0]
             charge.used = 1
@@ -161,10 +179,11 @@ class BatchEndpoint(IdEndpoint):
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         asgi.refuse_body(scope)
-        asked = asgi.parameters(scope, "n", "number")
+        asked = asgi.parameters(scope, "n", "number", "after", "trusted")
         fmt = self.choose_format(scope, asked.get("number", ""))
         n = _count(asked.get("n", ""))
         nonce = _nonce(scope)
+        await self.pass_by(asked)
         headers = (*fmt.headers, (_NONCE, nonce)) if nonce else fmt.headers
         with self.guard.charge(asgi.bearer(scope), n) as charge:
             await self._answer(_Request(fmt, n, charge, headers), receive, send)

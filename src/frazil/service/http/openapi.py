@@ -283,6 +283,18 @@ _AS_NUMBER = _parameter(
     {"enum": ["0", "1"]},
     "1: JSON numbers instead of strings, if every ID of the scheme fits in 53 bits.",
 )
+_AFTER = _parameter(
+    "after",
+    "query",
+    TEXT,
+    "The ID exceeds these: up to 100 IDs that were seen, with commas between them.",
+)
+_TRUSTED = _parameter(
+    "trusted",
+    "query",
+    {"enum": ["0", "1"]},
+    "0: pass over what is no ID of the namespace, instead of an error.",
+)
 _ID = {"type": ["string", "integer"], "description": "The ID as a string; a number with ?number=1."}
 _COUNT = {"type": "integer", "minimum": 1, "maximum": BATCH_MOST}
 _NONCE = {"type": "string", "pattern": "^[!-~]{0,64}$", "description": "Printable ASCII."}
@@ -327,6 +339,8 @@ _PATHS = {
         _ids(an_object(**NAMES, id=_ID), "The ID.", "id"),
         _NS,
         _AS_NUMBER,
+        _AFTER,
+        _TRUSTED,
     ),
     "/v1/{ns}/ids": _operation(
         "issueMany",
@@ -336,6 +350,8 @@ _PATHS = {
         _parameter("n", "query", _COUNT, "The number of IDs.", required=True),
         _parameter("Frazil-Nonce", "header", _NONCE, "It comes back, to tell replies apart."),
         _AS_NUMBER,
+        _AFTER,
+        _TRUSTED,
         method="post",
     ),
     "/v1/{ns}/inspect/{id}": _operation(

@@ -6,6 +6,7 @@ in the text of their scheme.
     INCR ns, INCRBY ns 1     an ID as a number; some clients send INCRBY for INCR
     FRAZIL.ID ns             an ID as text
     FRAZIL.IDS ns n          many IDs, as an array of texts
+    ... AFTER id [id ...]    the same, greater than IDs that were seen
     FRAZIL.INSPECT ns id     the contents of an ID, as JSON
     PING, ECHO, INFO         as in Redis; clients send them to see whether the server is ready
     SELECT, CLIENT, WATCH    OK: every database has the same namespaces, and no key ever changes
@@ -30,6 +31,9 @@ from frazil.service.tokens import Guard, OverQuota, Scope
 
 IDS_MOST = 10_000  # the most IDs in one reply
 OK = b"+OK\r\n"
+
+SEEN_MOST = 101
+"""The most arguments from AFTER on."""
 
 _PART = 500  # IDs of a reply that are made and written together
 _EXACT_BITS = 53  # of an integer that every client holds
@@ -129,15 +133,19 @@ class Commands:
         return self._single(served, secret, _numbers)
 
     def _one(self, args: list[bytes], secret: bytes) -> Answer:
-        served = self._served(args, 1, "FRAZIL.ID ns", secret, "issue")
+        args, seen = _seen(args, 1)
+        served = self._served(args, 1, "FRAZIL.ID ns [AFTER id ...]", secret, "issue")
+        if seen:
+            return self._wait(served, secret, 1, _texts, seen=seen)
         return self._single(served, secret, _texts)
 
     def _many(self, args: list[bytes], secret: bytes) -> Answer:
-        served = self._served(args, 2, "FRAZIL.IDS ns n", secret, "issue")
+        args, seen = _seen(args, 2)
+        served = self._served(args, 2, "FRAZIL.IDS ns n [AFTER id ...]", secret, "issue")
         text = args[1]
         if not (text.isdigit() and len(text) <= 9 and 0 < int(text) <= IDS_MOST):
             raise _Refused(f"ERR n must be a whole number from 1 to {IDS_MOST}")
-        return self._wait(served, secret, int(text), _texts, b"*%d\r\n" % int(text))
+        return self._wait(served, secret, int(text), _texts, b"*%d\r\n" % int(text), seen=seen)
 
     def _inspect(self, args: list[bytes], secret: bytes) -> Answer:
         served = self._served(args, 2, "FRAZIL.INSPECT ns id", secret, "inspect")
@@ -197,7 +205,14 @@ class Commands:
         return self._wait(served, secret, 1, form)
 
     async def _wait(
-        self, served: ServedNamespace, secret: bytes, n: int, form: _Form, head: bytes = b""
+        self,
+        served: ServedNamespace,
+        secret: bytes,
+        n: int,
+        form: _Form,
+        head: bytes = b"",
+        *,
+        seen: Sequence[str] = (),
     ) -> AsyncIterator[bytes]:
         """Yield ``n`` IDs in parts. Raises ConnectionAbortedError after the first one.
 
@@ -206,6 +221,12 @@ class Commands:
         begun = False
         try:
             with self.guard.charge(secret, n) as charge:
+                try:
+                    if seen:
+                        await served.pass_by(seen, trusted=True)
+                except Misuse as error:
+                    yield error_of(f"ERR {error}")
+                    return
                 for done in range(0, n, _PART):
                     ids = await served.many(min(n - done, _PART))
                     charge.used += len(ids)
@@ -220,6 +241,14 @@ class Commands:
             problem = no_id(error)
             word = "TRYAGAIN" if problem.kind == "try-later" else "ERR"
             yield error_of(f"{word} {TITLES[problem.kind][1]}: {problem}")
+
+
+def _seen(args: list[bytes], count: int) -> tuple[list[bytes], list[str]]:
+    """Return the first ``count`` arguments, and the IDs after the word AFTER."""
+    rest = args[count:]
+    if len(rest) < 2 or rest[0].upper() != b"AFTER" or len(rest) > SEEN_MOST:
+        return args, []
+    return args[:count], [each.decode("utf-8", "replace") for each in rest[1:]]
 
 
 def _over(over: OverQuota) -> bytes:

@@ -1,0 +1,81 @@
+"""The cursor moved past a cell, for ``after``: on a manual clock, with both engines."""
+
+import pytest
+
+from tests.unit.walk.test_walk import MS, Toy, module  # noqa: F401 - a fixture
+
+
+@pytest.fixture
+def toy(module):  # noqa: F811 - the fixture
+    made = Toy(module, lead_ms=2)
+    made.adopt(10, 16)
+    return made
+
+
+def after(toy, tick, cell, node=1):
+    return toy.walk.advance(tick, cell, node)
+
+
+@pytest.mark.parametrize(
+    ("at", "first"),
+    [
+        ((9, 3), (10, 0)),  # before the claim
+        ((10, 0), (10, 0)),
+        ((10, 2), (10, 2)),
+        ((10, 4), (11, 0)),  # no cell of that tick
+        ((12, 1), (12, 1)),  # as far as the lead allows
+        ((11, 4), (12, 0)),
+    ],
+)
+def test_the_next_id_is_that_cell_or_a_later_one(toy, at, first):
+    assert after(toy, *at) == 0
+    tick, _, cell = toy.cells(1)[0]
+    assert (tick, cell) == first
+
+
+def test_the_cursor_never_moves_back(toy):
+    assert after(toy, 12, 1) == 0
+    assert after(toy, 11, 0) == 0
+    assert toy.cells(2) == [(12, 1, 1), (12, 1, 2)]
+    assert after(toy, 12, 1) == 0
+    assert toy.cells(1) == [(12, 1, 3)]
+
+
+def test_a_tick_beyond_the_lead_is_waited_for_and_nothing_moves(toy):
+    toy.identity.ns += MS // 4
+    assert after(toy, 14, 0) == 2 * MS - MS // 4
+    assert toy.cells(1) == [(10, 1, 0)]
+    toy.identity.ns += 2 * MS
+    assert after(toy, 14, 0) == 0
+    assert toy.cells(1) == [(14, 1, 0)]
+
+
+def test_a_claim_that_ends_before_it_is_spent(toy):
+    toy.identity.ns += 4 * MS
+    assert after(toy, 16, 0) == toy.module.SPENT
+    assert toy.cells(1) == [toy.module.SPENT]
+    assert toy.walk.left() == 0
+    assert toy.walk.leave() == 16
+    toy.adopt(14, 30, node=2)
+    assert toy.cells(1) == [(16, 2, 0)]  # after every tick of the earlier claim
+
+
+def test_the_cells_that_are_passed_over_are_not_counted(toy):
+    assert after(toy, 10, 2) == 0
+    assert toy.walk.made() == 0
+    assert toy.cells(1) == [(10, 1, 2)]
+    assert after(toy, 12, 1) == 0
+    assert toy.walk.made() == 1
+
+
+def test_a_claim_of_another_node_begins_a_tick_later(toy):
+    """The cell was computed for the node that the walk had."""
+    assert after(toy, 11, 2, node=5) == 0
+    assert toy.cells(1) == [(12, 1, 0)]
+
+
+def test_without_a_claim(toy):
+    toy.walk.forget()
+    assert after(toy, 10, 0) == toy.module.SPENT
+    toy.walk.finish()
+    assert after(toy, 10, 0) == toy.module.CLOSED
