@@ -78,7 +78,7 @@ class Generator(Protocol):
 
         Every later ID of this generator is greater, too. An ID of a host whose clock is ahead makes
         this call wait, and no other, until the store's clock is near it. A number below the next ID
-        is only compared. trusted: whether it is an error if one is no ID of the scheme, or of a
+        is only compared. trusted: whether it is an error if one is not an ID of the scheme, or of a
         time so far ahead that no process of the namespace can have made it; pass False for IDs from
         outside, to go on without those. Raises CodecError for them, and ConfigError for a scheme
         whose IDs do not sort by time.

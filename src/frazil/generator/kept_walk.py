@@ -179,7 +179,7 @@ class KeptWalk(_Base):
                     raise self.order.too_early(wait_ns / 1e9)
             yield wait_ns, since_ns
 
-    def stalled_after(self, seen: tuple[Any, ...], trusted: bool) -> int:  # noqa: FBT001 - as in Walk
+    def stalled_after(self, seen: tuple[Any, ...], trusted: bool) -> int:  # noqa: FBT001
         marks = self.marks(seen, trusted=trusted)
         while True:
             identity = self.own_identity()

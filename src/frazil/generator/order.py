@@ -66,7 +66,7 @@ class Order:
         self._ahead_us = reach_us + JUMP_US
 
     def marks(self, seen: Seen | Iterable[Seen], *, trusted: bool = True) -> Marks:
-        """The numbers of one ID or several. Raises CodecError for what is no ID of the scheme.
+        """The numbers of one ID or several. Raises CodecError for what is not an ID of the scheme.
 
         trusted: whether that is an error; else it is passed over.
         """

@@ -114,7 +114,9 @@ class IdEndpoint(ABC):
             return
         seen, trusted = asked["after"].split(","), asked.get("trusted", "1")
         if len(seen) > _SEEN_MOST:
-            raise Problem("bad-request", f"?after=: at most {_SEEN_MOST} IDs", limit=str(_SEEN_MOST))
+            raise Problem(
+                "bad-request", f"?after=: at most {_SEEN_MOST} IDs", limit=str(_SEEN_MOST)
+            )
         if trusted not in {"0", "1"}:
             raise Problem("bad-request", f"?trusted={trusted[:20]}: write 0, or omit it")
         try:

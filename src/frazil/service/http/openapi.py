@@ -277,23 +277,11 @@ def _body(*schemas: str) -> dict[str, Any]:
 
 
 _NS = _parameter("ns", "path", {"type": "string"}, "The namespace.")
-_AS_NUMBER = _parameter(
-    "number",
-    "query",
-    {"enum": ["0", "1"]},
-    "1: JSON numbers instead of strings, if every ID of the scheme fits in 53 bits.",
-)
-_AFTER = _parameter(
-    "after",
-    "query",
-    TEXT,
-    "The ID exceeds these: up to 100 IDs that were seen, with commas between them.",
-)
-_TRUSTED = _parameter(
-    "trusted",
-    "query",
-    {"enum": ["0", "1"]},
-    "0: pass over what is no ID of the namespace, instead of an error.",
+_01 = {"enum": ["0", "1"]}
+_ASKED = (
+    _parameter("number", "query", _01, "1: JSON numbers, if every ID of the scheme fits 53 bits."),
+    _parameter("after", "query", TEXT, "Up to 100 IDs that the next ones exceed, with commas."),
+    _parameter("trusted", "query", _01, "0: ignore what is not an ID; the default is an error."),
 )
 _ID = {"type": ["string", "integer"], "description": "The ID as a string; a number with ?number=1."}
 _COUNT = {"type": "integer", "minimum": 1, "maximum": BATCH_MOST}
@@ -338,9 +326,7 @@ _PATHS = {
         "Create an ID.",
         _ids(an_object(**NAMES, id=_ID), "The ID.", "id"),
         _NS,
-        _AS_NUMBER,
-        _AFTER,
-        _TRUSTED,
+        *_ASKED,
     ),
     "/v1/{ns}/ids": _operation(
         "issueMany",
@@ -349,9 +335,7 @@ _PATHS = {
         _NS,
         _parameter("n", "query", _COUNT, "The number of IDs.", required=True),
         _parameter("Frazil-Nonce", "header", _NONCE, "It comes back, to tell replies apart."),
-        _AS_NUMBER,
-        _AFTER,
-        _TRUSTED,
+        *_ASKED,
         method="post",
     ),
     "/v1/{ns}/inspect/{id}": _operation(
