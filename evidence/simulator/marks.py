@@ -43,6 +43,7 @@ MARKS = {
     "release refused": "a release arrived too late, or twice",
     "lead used": "an ID was issued ahead of the clock, inside the claim",
     "out of order": "an ID was smaller than an earlier one of another member, within the bound",
+    "answered": "a member made an ID after one of another member",
     "lead exhausted": "a walk had to wait for the clock",
     "spent in pause": "a claim's time passed while its member was paused",
     "forked": "a child found that it is not its parent",

@@ -23,6 +23,7 @@ from frazil.errors import FrazilError
 from frazil.generator.calls import Call, Calls, Gate
 from frazil.generator.keeper_thread import drive
 from frazil.generator.kept_walk import walk_arguments
+from frazil.generator.order import Marks
 from frazil.system.process import ProcessIdentity
 from frazil.walk.walk import FORKED, SPENT, Pause, Walk
 
@@ -155,6 +156,7 @@ class Process:
         self.knows_us = UNKNOWN
         self._minting = 0
         self._call: Call | None = None
+        self._answers = Random(f"{world.schedule.seed} {number} answers")  # noqa: S311 - the same
         self.striker = Striker(guarded=world.guards)
         self.boot_clock = BootClock(
             lambda: world.now_us, self.rng.randint(-CRYSTAL_PPM, CRYSTAL_PPM)
@@ -179,6 +181,8 @@ class Process:
         self._since: int | None = None
         self._struck = False
         self._left = self._burst
+        self._seen: int | None = None
+        self._exceeds = -1
         self.later(int(self.rng.random() * self._interval_us), self._draw)
 
     def ask(
@@ -237,10 +241,39 @@ class Process:
             self.keeper.look_ahead()
         return answer
 
+    def _pass(self) -> int:
+        """As ``KeptWalk.passing``, for an ID of another member that this one answers."""
+        order, walk = self.world.ids_order, self.walk
+        wait_ns = walk.pause_ns()
+        if wait_ns or order is None or self._seen is None:
+            return wait_ns
+        now_tick = walk.due(self.identity.now_ns())
+        n = order.greatest(Marks([self._seen], trusted=False), now_tick)
+        if n is None:  # made before a loss, by a clock that was ahead
+            self._seen = None
+            return 0
+        return walk.advance(order.tick(n), order.cell_after(n, walk.node), walk.node)
+
+    def _answer(self) -> int:
+        """Pass the ID that is answered. Returns 0, or why not yet."""
+        wait_ns = self.striker.perform(self._pass)
+        if not wait_ns and self._seen is not None:
+            self._exceeds = max(self._exceeds, self._seen)
+            self._seen = None
+            self.world.marks.hit("answered")
+        return wait_ns
+
     def _draw_ready(self) -> None:
+        world = self.world
+        begins = world.ids_order is not None and self._left == self._burst
+        if begins and world.newest_id >= 0 and self._answers.random() < 0.5:
+            self._seen = world.newest_id
         while self._left:
             if self._since is None:
-                self._since = self.world.ledger.newest
+                self._since = world.ledger.newest
+            if self._seen is not None and (wait_ns := self._answer()):
+                self._wait(wait_ns)
+                return
             answer = self.striker.perform(self._poll)
             if not isinstance(answer, int):
                 self._wait(answer.wait_ns)
@@ -258,6 +291,9 @@ class Process:
         if not self.world.terms.timed:
             self._count(number)
             return
+        if number <= self._exceeds:
+            raise Violation(f"{number} was made after {self._exceeds} was seen")
+        self.world.newest_id = number
         before = self._last[0]
         self._last = self.world.ledger.issue(number, (slot, walk.start, walk.until), self._last)
         if self.world.order.issue(self.number, self._last[0], self.world.now_us):
@@ -324,6 +360,7 @@ class Process:
         self.keeper = SimulatedKeeper(self, self.walk, self.identity)
         self._last = _NOTHING_YET
         self._counts = {}
+        self._exceeds = -1
 
     def fork_from(self, parent: "Process") -> None:
         """Become a child with a copy of its parent's memory."""

@@ -31,6 +31,8 @@ from frazil.claims.claim import LastSeen, VerbRequest
 from frazil.claims.record import Record
 from frazil.generator.block_policy import BlockPolicy
 from frazil.generator.kept_walk import walk_arguments
+from frazil.generator.order import Order as IdOrder
+from frazil.generator.order import rises
 from frazil.generator.timed_policy import TimedPolicy
 from frazil.registries.base import terms_of
 from frazil.schemes.scheme import Scheme, scheme
@@ -92,6 +94,10 @@ class World:
         self.terms = terms_of(self.scheme, schedule.horizon_us)
         self.ledger = Ledger(self.terms, *schedule.low_bits)
         self.order = Order(self.terms, schedule.lead_us)
+        self.ids_order: IdOrder | None = None  # if the members answer each other's IDs
+        self.newest_id = -1
+        if schedule.seed % 4 == 1 and rises(self.scheme):
+            self.ids_order = IdOrder(self.scheme, schedule.horizon_us)
         self.store = SimulatedStore(
             parts.record,
             WrongClock(lambda: self.now_us),

@@ -206,6 +206,42 @@ class TickAhead(interpreted().Walk):
         return super().due(now_ns) + (self.until - self.start) // 4
 
 
+class IgnoresTheSeen(interpreted().Walk):
+    """``advance`` moves to any free cell."""
+
+    def advance(self, tick, cell, node):
+        return self.ready()
+
+
+class SeesTheTimeOnly(interpreted().Walk):
+    """``advance`` compares the ticks, and no cells of one tick."""
+
+    def advance(self, tick, cell, node):
+        return super().advance(tick, 0, self.node)
+
+
+class JumpsOut(interpreted().Walk):
+    """``advance`` enters a tick after the claim's end."""
+
+    def advance(self, tick, cell, node):
+        self.until += 10
+        try:
+            return super().advance(tick, cell, node)
+        finally:
+            self.until -= 10
+
+
+class JumpsAhead(interpreted().Walk):
+    """``advance`` enters a tick that is further ahead than the lead, where all others wait."""
+
+    def advance(self, tick, cell, node):
+        lead, self.lead_ticks = self.lead_ticks, 1 << 40
+        try:
+            return super().advance(tick, cell, node)
+        finally:
+            self.lead_ticks = lead
+
+
 class CountersStartAnew(Record):
     """A missing or foreign counter is accepted."""
 
@@ -290,6 +326,10 @@ CANARIES = {
         GoesOnAfterLeaving,
         FollowsItself,
         TickAhead,
+        IgnoresTheSeen,
+        SeesTheTimeOnly,
+        JumpsOut,
+        JumpsAhead,
         CountersStartAnew,
         LeavesValuesOut,
         SkipsValues,

@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -141,3 +142,13 @@ def test_a_count_that_is_an_argument_names_the_option(call):
     assert result.exit_code == 2
     assert "frazil mint -n 300" in " ".join(result.output.split())
     assert "-n" not in call("mint", "300", "400").output.partition("Error")[2]
+
+
+def test_greater_than_an_id_that_was_seen(call):
+    seen = scheme().pack(moment=int((time.time() + 0.2) * 1e6))
+    ids = [int(line) for line in call("mint", "-n", "3", "--after", str(seen)).stdout.splitlines()]
+    assert seen < ids[0] < ids[1] < ids[2]
+    assert call("mint", "--after", "1", "--after", str(ids[2])).exit_code == 0
+    wrong = call("mint", "--after", "!")
+    assert wrong.exit_code == 2
+    assert "'!' is not a character" in wrong.stderr
