@@ -70,9 +70,9 @@ class Order:
 
         trusted: whether that is an error; else it is passed over.
         """
-        one = isinstance(seen, int | str) or hasattr(seen, "int")
+        several = isinstance(seen, Iterable) and not isinstance(seen, str | bytes)
         numbers = []
-        for each in [seen] if one else seen:  # type: ignore[union-attr]
+        for each in seen if several else [seen]:  # type: ignore[union-attr]
             try:
                 numbers.append(self._scheme.read(each))
             except CodecError:

@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import frazil
@@ -57,6 +58,16 @@ def test_all_forms(url, monkeypatch):
         assert ids.after(scheme.format(seen)) > seen
         row = ids.array(3, after=ids.text())
         assert (row > seen).all()
+
+
+@pytest.mark.parametrize("wrong", [1.5, b"7", object(), True, 1 << 64, "", [None], {"": 1}])
+def test_what_is_not_an_id(url, wrong):
+    with frazil.open(url) as ids:
+        for call in (lambda: ids.after(wrong), lambda: ids.take(1, after=wrong)):
+            with pytest.raises(CodecError):
+                call()
+        assert ids.after(wrong, trusted=False)
+        assert ids.take(1, after=np.int64(7)) > [7]
 
 
 def test_only_its_caller_waits(url):
