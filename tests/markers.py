@@ -42,6 +42,7 @@ INTERPRETED = {
 # These import a walk or its owner for what is built on it, and run once.
 BUILT_ON_WALKS = {
     "faults/test_frazil_id_put_back.py",
+    "faults/test_frozen.py",
     "faults/test_times.py",
     "house",
     "power",

@@ -52,6 +52,9 @@ generation.max-examples = 6
 [[operations]]
 include-operation-id = ["find", "inspect", "plan", "window"]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 404]
+[[operations]]
+include-operation-id = ["issueOne", "issueMany"]
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 503]
 """
 
 PHASES = "examples,coverage,fuzzing,stateful"

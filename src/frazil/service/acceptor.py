@@ -29,6 +29,7 @@ class Turns:
         self._waiting: deque[Callable[[], None]] = deque()
 
     def add(self, step: Callable[[], None]) -> None:
+        """Run a step when those that were added before it have run."""
         self._waiting.append(step)
         if len(self._waiting) == 1:
             asyncio.get_running_loop().call_soon(self._next)

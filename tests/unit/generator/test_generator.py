@@ -39,6 +39,7 @@ def test_only_the_public_methods_are_visible(url):
         assert isinstance(ids, frazil.Generator)
         shown = {name for name in dir(ids) if not name.startswith("_")}
     assert shown == {
+        "after",
         "array",
         "close",
         "config",
