@@ -6,8 +6,10 @@ password.
 
 import re
 
-# Up to the last @ before the path, because a user or password may contain one; and a libpq option.
-_PASSWORD = re.compile(r"(://[^:/?#\s]*:)[^/?#\s]*@|([?&]password=)[^&\s]*")
+# Up to the last @ before the path, because a user or password may contain one. The slashes before
+# the user may be missing; a path has other characters there. And an option of libpq.
+_BEFORE = r"(?:^|(?<=[\s'\"(:,@?&])|(?<=:/)|(?<=://)|(?<=[^:/]//))"
+_PASSWORD = re.compile(_BEFORE + r"([^\s:/?#@'\"(]*:)[^/?#\s]*@|([?&]password=)[^&\s]*")
 
 
 def masked(text: object) -> str:

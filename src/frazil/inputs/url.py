@@ -240,7 +240,7 @@ class Options:
         """Raise ConfigError for an option that was not read: it may be misspelt."""
         if self._left:
             raise ConfigError(
-                f"{self.url}: unknown option {', '.join(sorted(self._left))}; "
+                f"{self.url}: unknown option {masked(', '.join(sorted(self._left)))}; "
                 f"known here: {', '.join(sorted(self._known)) or 'none'}",
                 url=self.url,
             )

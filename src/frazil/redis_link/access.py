@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from frazil.errors import ConfigError
+from frazil.inputs.masking import masked
 from frazil.inputs.url import Options, Url, host_port, whole
 from frazil.system.extras import needs
 from frazil.system.imports import load
@@ -112,7 +113,9 @@ def _driver_options(url: Url, options: Options) -> dict[str, Any]:
         text = url.path.strip("/")
         database = whole(text, _LAST_DATABASE)
         if database is None:
-            raise ConfigError(f"database {text[:20]!r} is not a number; write {url.kind}://host/0")
+            raise ConfigError(
+                f"database {masked(text)[:20]!r} is not a number; write {url.kind}://host/0"
+            )
         found["db"] = database
     found |= {key: text for key, text in (("username", name), ("password", password)) if text}
     if url.kind in _TLS:

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
+from frazil.inputs.masking import masked
 from frazil.inputs.url import Options, Url
 from frazil.registries.base import Answer, RecordRegistry
 from frazil.registries.memory import MemoryRegistry
@@ -139,8 +140,8 @@ def node_number(text: str) -> int:
             f"host name like {host}-7"
         )
     else:
-        found = text
-        source = f"static:{text}; use static:7, static:env:NAME or static:hostname"
+        found = masked(text)
+        source = f"static:{found}; use static:7, static:env:NAME or static:hostname"
     if not re.fullmatch(r"[0-9]{1,20}", found):
         raise ConfigError(f"no node number: {source}", value=found)
     return int(found)

@@ -1,5 +1,7 @@
 """No password is shown: not in a repr, an error, or an attribute of an error."""
 
+import traceback
+
 import pytest
 
 import frazil
@@ -19,6 +21,10 @@ SECRET = "hunter2"
         ("redis://me@h:6379", "redis://me@h:6379"),
         ("postgresql://h/d?password=hunter2&user=a", "postgresql://h/d?password=***&user=a"),
         ("sqlite:///a:b@c", "sqlite:///a:b@c"),
+        ("no file sqlite:///home/a:b@c", "no file sqlite:///home/a:b@c"),
+        ("'redis//a:hunter2@h' and redis:/a:hunter2@h", "'redis//a:***@h' and redis:/a:***@h"),
+        ("redis:a:hunter2@h", "redis:***@h"),
+        ("database 'a:hunter2@h'", "database 'a:***@h'"),
         ("redis://h:6379/0", "redis://h:6379/0"),
         ("a://b:c@d and e://f:g@h.", "a://b:***@d and e://f:***@h."),
         (ValueError("a://b:c@d"), "a://b:***@d"),
@@ -37,6 +43,7 @@ URLS = [
     "postgresql://127.0.0.1:1/ids?user=me&password=hunter2",
     "icicle://me:hunter2@127.0.0.1:1",
 ]
+WITHOUT_SLASHES = ["redis:", "redis:/", "redis//", "postgresql:", "icicle:", "static:", "foo:", ""]
 FAULTS = ["?bogus=1", "?timeout=1s&timeout=2s", "?horizon=never", "?timeout=never", ":x", "?"]
 
 
@@ -69,3 +76,12 @@ def test_invalid_url(url, fault):
     with pytest.raises(frazil.FrazilError) as caught, frazil.open(url + fault, timeout=0.05) as ids:
         ids()
     assert not [text for text in told(caught.value) if SECRET in text]
+
+
+@pytest.mark.parametrize("begin", WITHOUT_SLASHES)
+def test_a_url_without_its_slashes_shows_no_password(begin):
+    with pytest.raises(frazil.errors.FrazilError) as caught:
+        frazil.open(f"{begin}me:{SECRET}@h/0?timeout=1ms", timeout="1ms")()
+    error = caught.value
+    shown = "".join(traceback.format_exception(error)) + repr(error.facts)
+    assert SECRET not in shown

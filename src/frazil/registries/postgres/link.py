@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
+from frazil.inputs.masking import masked
 from frazil.system.clock import boot_s
 from frazil.system.extras import needs
 from frazil.system.imports import path_beside
@@ -49,7 +50,7 @@ def full_conninfo(url: str, conninfo: str) -> str:
     try:
         return make_conninfo("", **(_LIBPQ | conninfo_to_dict(conninfo)))
     except (psycopg.Error, UnicodeError) as error:
-        raise ConfigError(f"{url}: {error}".strip(), url=url) from error
+        raise ConfigError(f"{url}: {masked(error)}".strip(), url=url) from None
 
 
 class Link:
