@@ -15,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from frazil.claims.claim import Claim, LastSeen
 from frazil.generator.verb_requests import ask_of
-from frazil.registries import Registry, connect
+from frazil.registries import connect
+from frazil.registries.base import Registry
 from tests.power import breakage
 
 NAMESPACES = {
