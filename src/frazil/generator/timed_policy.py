@@ -31,7 +31,7 @@ class TimedPolicy(KeeperPolicy):
     """Keeps a walk whose axis is time: renews a busy one's claim, gives back an idle one's."""
 
     _want = 0  # ticks of the last request
-    _made = 0  # the walk's IDs, at the last renewal
+    _at = 0, 0  # the walk's IDs and its tick, at the last renewal
     _used_ns = 0  # when it was last seen busy
     _scarce_until_ns = 0
 
@@ -54,16 +54,16 @@ class TimedPolicy(KeeperPolicy):
             yield from self._grant(walk, self._want)
 
     def _adopt(self, walk: Walk, claim: Claim, read_ns: int) -> None:
-        self._made, self._used_ns = walk.made(), self.identity.now_ns()
+        self._at, self._used_ns = (walk.made(), walk.tick), self.identity.now_ns()
         super()._adopt(walk, claim, read_ns)
 
     def _maintain(self, walk: Walk) -> Steps[None]:
         """Less than half is left: renew a busy walk's claim, give back an idle one's."""
-        made = walk.made()
-        idle = made == self._made and walk.begun()  # nothing was issued, although it could
+        at = walk.made(), walk.tick  # many IDs may be of one tick
+        idle = at == self._at and walk.begun()  # nothing was issued, although it could
         if not idle:
             self._used_ns = self.identity.now_ns()
-        self._made = made
+        self._at = at
         if idle and not self._keeps_warm():
             used = walk.leave(self.identity.era)
             if self.identity.intact():  # else the claim may belong to another keeper
