@@ -2,6 +2,7 @@
 
 import pytest
 
+from frazil.errors import InternalError
 from tests.unit.walk.test_walk import MS, Toy, module  # noqa: F401 - a fixture
 
 
@@ -79,3 +80,18 @@ def test_without_a_claim(toy):
     assert after(toy, 10, 0) == toy.module.SPENT
     toy.walk.finish()
     assert after(toy, 10, 0) == toy.module.CLOSED
+
+
+def test_a_claim_whose_last_tick_is_entered(toy):
+    toy.identity.ns += 5 * MS
+    assert toy.cells(1) == [(15, 1, 0)]
+    assert after(toy, 16, 0) == toy.module.SPENT
+    assert toy.cells(1) == [toy.module.SPENT]
+
+
+def test_a_caller_compares_and_leaves_the_rest_to_the_owner_of_the_walk(toy):
+    first = toy.caller()
+    assert toy.caller.after(first) == first + 1
+    for seen in ((first + 100,), (str(first),), ()):
+        with pytest.raises(InternalError, match="the bare walk cannot read"):
+            toy.caller.after(*seen)
