@@ -31,7 +31,7 @@ from frazil.errors import FrazilError
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import closed, outlook
 from frazil.generator.keeper_thread import Keeper
-from frazil.generator.order import After, Marks, Order
+from frazil.generator.order import After, Marks, Order, rises
 from frazil.generator.request import Duration, Request, patience_us
 from frazil.generator.status import MARGIN_MOST_S, Status, freed, open_generators
 from frazil.inputs.duration import offset_text
@@ -93,13 +93,13 @@ class KeptWalk(_Base):
         require_gil()
         seed = int.from_bytes(os.urandom(6), "big") if request.scattered else None
         super().__init__(ProcessIdentity(), *walk_arguments(request.scheme, request.lead_us, seed))
+        self.rising = rises(request.scheme)
         self.request = request
         self.registry = request.connect()
         usual = _BLOCKS.get(request.scheme.layout.axis, 0)
         self._block = usual if request.block is None else request.block
         self._warned = False
-        keeper = Keeper(self, self.registry, self._block, request.keep_us)
-        self._keepers = {self.identity.era: keeper}
+        self._keepers = {self.identity.era: self._new_keeper()}
         self.waits = self.failures = self._inherited = 0
         open_generators.add(self)
 
@@ -107,6 +107,9 @@ class KeptWalk(_Base):
     def keeper(self) -> Keeper:
         """The keeper of this process."""
         return self._keepers[self.identity.era]
+
+    def _new_keeper(self) -> Keeper:
+        return Keeper(self, self.registry, self._block, self.request.keep_us)
 
     def poll(self) -> int | Pause:
         """An ID, or a Pause."""
@@ -228,8 +231,7 @@ class KeptWalk(_Base):
         them changes the walk, in one step; none waits for another.
         """
         identity = ProcessIdentity()
-        keeper = Keeper(self, self.registry, self._block, self.request.keep_us)
-        self._keepers.setdefault(identity.era, keeper)
+        self._keepers.setdefault(identity.era, self._new_keeper())
         self.waits = self.failures = 0
         self._inherited = self.made()
         self.restart(identity)

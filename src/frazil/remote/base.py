@@ -28,6 +28,7 @@ from frazil.schemes.scheme import Scheme
 from frazil.system.cached import Cached
 from frazil.system.clock import boot_ns, moment, wall_us
 from frazil.system.event_loop import the_loop, warn_if_blocked
+from frazil.system.imports import load
 from frazil.system.process import ProcessIdentity
 from frazil.system.steps import Steps, run, run_async
 
@@ -313,14 +314,14 @@ class Served(Endless, _Living[LifeT], Generator):
 
     def array(self, n: int, dtype: str = "uint64", *, after: After = None) -> "NDArray[Any]":
         count, kind = check_count(n), self.scheme.array_dtype(dtype)
-        if after is not None:
-            from frazil.schemes.arrays import from_ints
-
-            row = from_ints(self.take(count, after=after), self.scheme.bits)
-            return row if self.scheme.bits > 64 else row.view(kind)
+        marks = None if after is None else self._order.marks(after)
 
         def gather(life: LifeT) -> "Steps[NDArray[Any]]":
-            row = yield from life.array(count)
+            if marks is None:
+                row = yield from life.array(count)
+            else:
+                ids = yield from life.beyond(count, self._order, marks)
+                row = load("frazil.schemes.arrays:from_ints")(ids, self.scheme.bits)
             return row if self.scheme.bits > 64 else row.view(kind)
 
         return run(self._own(gather))

@@ -238,8 +238,10 @@ class AtomicCaller:
 
     def after(self, *seen: object, trusted: bool = True) -> int:
         """See ``frazil.Generator``."""
-        if self._walk.rising and len(seen) == 1 and type(seen[0]) is int:
+        walk = self._walk
+        if walk.rising and len(seen) == 1 and type(seen[0]) is int:
+            identity = walk.identity
             n = self()
-            if n > seen[0]:
+            if n > seen[0] and identity.mine:  # a handler may have forked after the call
                 return n
-        return self._walk.stalled_after(seen, trusted)
+        return walk.stalled_after(seen, trusted)

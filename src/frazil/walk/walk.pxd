@@ -20,7 +20,7 @@ cdef class Walk:
     cdef bint wide                       # an ID has more than 64 bits
     cdef bint plain                      # an ID is low + (cell << shift): the everyday call's case
     cdef bint shifted                    # the sequence lies in one piece, in order, below bit 64
-    cdef readonly bint rising            # a later cell has a greater ID
+    cdef public bint rising              # a later cell has a greater ID; set by its owner
     cdef bint counting                   # the sequence is the axis: a counter, walked in rows
     cdef int shift                       # the ID bit of the sequence's lowest bit
     cdef int axis_bits                   # width of the axis, 62 at most: ends of claims fit it

@@ -164,11 +164,7 @@ class Walk:
         run = list(range(self.shift, self.shift + len(sequence)))
         self.shifted = list(sequence) == run and max(run, default=0) < 64
         self.plain = self.shifted and not self.wide
-        lower = [*node, *sequence]
-        self.rising = (
-            tick_ns > 0 and list(axis) == sorted(axis) and max(lower, default=-1) < axis[0]
-        )
-        self.rising = self.rising and list(sequence) == sorted(sequence)
+        self.rising = False
         self.tick_ns = tick_ns
         self.lead_ticks = lead_ns // tick_ns if tick_ns else 0
         self.scattered_start = seed is not None

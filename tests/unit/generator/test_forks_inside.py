@@ -156,6 +156,12 @@ ways = {
     "uuid, at its end": ("uuid", lambda: [wide.uuid().int]),
     "take": ("any", lambda: ids.take(5)),
     "array": ("any", lambda: ids.array(5).tolist()),
+    "after, as text": ("any", lambda: [ids.after(str(before))]),
+    "take, after": ("any", lambda: ids.take(5, after=before)),
+    "array, after": ("any", lambda: ids.array(5, after=before).tolist()),
+    "text, after": ("any", lambda: [int(ids.text(after=before))]),
+    "aio after": ("any", lambda: run(lambda: later.after(before))),
+    "aio take, after": ("any", lambda: run(lambda: later.take(5, after=before))),
     "mint": ("mint", lambda: frazil.mint(5, url)),
     "mint, at its end": ("end", lambda: frazil.mint(5, url)),
     "aio call": ("any", lambda: run(later)),
@@ -165,7 +171,12 @@ ways = {
     # A service fills arrays where the walk is compiled, and takes lists where it is not.
     **({"aio fill": ("any", lambda: run(filled))} if frazil.COMPILED else {}),
 }
-ids.take(10)
+before = ids.take(10)[0]
+if not frazil.COMPILED:  # in C, nothing runs between the ID and its comparison
+    from frazil.walk.atomic import AtomicCaller
+
+    forking(AtomicCaller, "__call__")
+    ways["after"] = ("__call__", lambda: [ids.after(before)])
 wide.take(10)
 """
 SERVED = """
@@ -191,6 +202,7 @@ def entered(ids):
 
 base.Served.__enter__ = entered
 ids = frazil.open(url)
+before = ids()
 forking(base.Life, "goes_on")
 forking(base.Prefetch, "ready")
 single = "ready" if "prefetch" in url else "gather"
@@ -221,6 +233,11 @@ ways = {
     "mint": ("gather", lambda: frazil.mint(5, url)),
     "mint, at its end": ("end", lambda: frazil.mint(5, url)),
     "array": ("gather", lambda: ids.array(5).tolist()),
+    "after": ("gather", lambda: [ids.after(before)]),
+    "take, after": ("gather", lambda: ids.take(5, after=before)),
+    "array, after": ("gather", lambda: ids.array(5, after=before).tolist()),
+    "text, after": ("format", lambda: [ids.text(after=before)]),
+    "aio after": ("gather", lambda: run(lambda: asked(lambda later: later.after(before)))),
     "aio call": ("gather", lambda: run(lambda: asked(lambda later: later()))),
     "aio take": ("gather", lambda: run(lambda: asked(lambda later: later.take(5)))),
     "aio text": ("format", lambda: run(lambda: asked(lambda later: later.text()))),

@@ -90,6 +90,7 @@ def test_a_claim_whose_last_tick_is_entered(toy):
 
 
 def test_a_caller_compares_and_leaves_the_rest_to_the_owner_of_the_walk(toy):
+    toy.walk.rising = True
     first = toy.caller()
     assert toy.caller.after(first) == first + 1
     for seen in ((first + 100,), (str(first),), ()):
