@@ -14,7 +14,6 @@ from frazil.generator.order import Order
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
 from tests.tools.forks import found_in_child
-from tests.tools.waiting import until
 
 SEQUENCE_ABOVE = "sign:1=0 time:41 sequence:10 node:12 @1ms since 2025-01-01T00:00:00Z"
 SLOW = "sign:1=0 time:32 node:11 sequence:20 @1s since 2025-01-01T00:00:00Z"
@@ -154,15 +153,6 @@ def test_a_child_of_a_fork(tmp_path):
         found = [ids.after(seen), int(others)]
         assert min(found) > seen
         assert found[0] != found[1]
-
-
-def test_a_busy_generator_whose_tick_stands_still_is_not_idle(url):
-    """Else its claim would be given back, and a tick of it wasted at each renewal."""
-    with frazil.open(url, SLOW, lead="0s", keep="0s") as ids:
-        first = ids()
-        before = ids.status()
-        until(lambda: ids() and ids.status().claimed_until > before.claimed_until, "a renewal")
-        assert ids.scheme.unpack(ids()).node == ids.scheme.unpack(first).node
 
 
 def test_tasks(url):

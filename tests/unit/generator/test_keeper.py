@@ -240,6 +240,19 @@ class TestTrouble:
         assert tend(keeper, ids) == pytest.approx(1.0)  # it has answered, and would answer the same
         assert keeper.policy.trouble is None
 
+    def test_a_busy_walk_keeps_its_claim_though_its_tick_stands_still(self, failing, world):
+        """Rounds follow each other within a tick while the store is away."""
+        ids, keeper, answers, errors = failing
+        call(ids, keeper, answers)
+        world.advance(60)
+        errors.append(RegistryUnavailable("away", outcome_known=False))
+        for _ in range(3):
+            ids.poll()
+            tend(keeper, ids)
+            keeper.policy._back_off_until_ns = 0
+        assert keeper.policy.claim is not None
+        assert isinstance(ids.poll(), int)
+
     def test_a_bug_is_an_internal_error(self, failing):
         ids, keeper, answers, errors = failing
         errors.append(ZeroDivisionError("oops"))

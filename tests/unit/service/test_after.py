@@ -62,6 +62,7 @@ def test_one_that_cannot_be_fails_its_own_request(service):
     refused = service.client.get("/v1/g/id", params={"after": "1"})
     assert refused.status_code == 400
     assert "do not sort by time" in refused.json()["detail"]
+    assert "trusted" not in refused.json()["detail"]
 
 
 def test_redis(service):

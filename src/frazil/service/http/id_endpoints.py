@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from frazil.errors import FrazilError, Misuse
+from frazil.errors import CodecError, FrazilError, Misuse
 from frazil.service import logs
 from frazil.service.http import asgi, formats
 from frazil.service.http.asgi import BROWSER, Receive, Scope, Send
@@ -122,7 +122,8 @@ class IdEndpoint(ABC):
         try:
             await self.served.pass_by(seen, trusted=trusted == "1")
         except Misuse as error:
-            step = "" if trusted == "0" else "With ?trusted=0 it is passed over."
+            can_go_on = trusted == "1" and isinstance(error, CodecError)
+            step = "With ?trusted=0 the answer ignores it." if can_go_on else ""
             raise misuse(error, step) from None
 
 

@@ -1,13 +1,18 @@
 """What one client can use up: a little memory, while the other clients are answered."""
 
+import asyncio
 import contextlib
 import socket
 import threading
 import time
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from frazil.service.acceptor import Turns
+from frazil.service.http.timeouts import http_protocol
 from frazil.service.tokens import hash_of
 
 CONFIG = '[namespaces.a]\nregistry = "memory:"\nlead = "900ms"\n'
@@ -159,3 +164,35 @@ def test_no_descriptors_and_a_short_log(start):
     service.stop()
     assert len(service.lines) < 12
     assert not service.other_lines
+
+
+def test_of_those_that_used_up_their_time_one_goes_on_in_each_iteration_of_the_loop():
+    """So any number of them delays another client by one of them."""
+    seen = []
+
+    def iteration(number):
+        seen.append(number)
+        if number < 3:
+            asyncio.get_running_loop().call_soon(iteration, number + 1)
+
+    async def work():
+        turns = Turns()
+        for name in "abc":
+            turns.add(partial(seen.append, name))
+        iteration(0)
+        for _ in range(4):
+            await asyncio.sleep(0)
+
+    asyncio.run(work())
+    assert seen == [0, "a", 1, "b", 2, "c", 3]
+
+
+def test_the_rest_of_a_packet_waits_for_its_turn():
+    protocol = http_protocol(SimpleNamespace(at_once={}), 1.0, 1)
+    added = []
+    protocol.turns = type("Turns", (), {"add": added.append})
+    connection = protocol.__new__(protocol)
+    connection._continuing = False
+    connection._parse_soon()
+    connection._parse_soon()
+    assert added == [connection._parse]
