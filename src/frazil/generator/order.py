@@ -93,8 +93,8 @@ class Order:
             times = [moment_text(layout.us_at(at)) for at in (self.tick(beyond[0]), now_tick)]
             raise CodecError(
                 f"{beyond[0]} is an ID of {times[0]}, and the store's clock says {times[1]}: no "
-                "process of this namespace can have made it; check where it came from, or pass "
-                "trusted=False to go on without it",
+                "process of this namespace can have made it; check where it came from (in Python, "
+                "trusted=False goes on without it)",
                 value=beyond[0],
                 limit=bound,
             )
