@@ -13,7 +13,6 @@ Limit: a container has its own files in memory, and only Linux has them.
 import os
 import sys
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
@@ -39,6 +38,8 @@ def _first_told_us(sid: str, heard_us: int) -> int:
     """When a process of this host first heard of ``sid``; notes it if it is this one."""
     if sys.platform != "linux":
         return heard_us
+    from hashlib import sha256  # slow to load, and for waits only
+
     # The boot clock of another boot, or of another time namespace, is another clock.
     clock = Path("/proc/sys/kernel/random/boot_id").read_text("utf-8")
     clock += str(Path("/proc/self/ns/time").readlink())

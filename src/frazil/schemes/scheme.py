@@ -13,6 +13,8 @@ constants (``fields={"cluster": 3}``), epoch, text form and shuffle by arguments
 cover the text form, because one ID may be written in two ways, nor a key.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,15 +24,12 @@ from typing import TYPE_CHECKING, Any, Never
 
 from frazil.errors import CodecError, ConfigError, LayoutError, brief
 from frazil.inputs.arguments import check_fields, expect, refuse_unknown
-from frazil.inputs.keys import Keys, KeysLike, hidden, read_keys
 from frazil.layout.field import ROLES, Role
 from frazil.layout.layout import Layout
 from frazil.layout.values import Values
 from frazil.schemes.alphabet import UUID_BITS
 from frazil.schemes.codec import Codec
-from frazil.schemes.keyed import KeyedCodec
 from frazil.schemes.presets import PRESETS, Preset
-from frazil.schemes.shuffle import Shuffle
 from frazil.system.cached import Cached
 from frazil.system.clock import to_us
 
@@ -40,7 +39,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from frazil.inputs.keys import Keys, KeysLike
     from frazil.schemes.segments import Segment
+    from frazil.schemes.shuffle import Shuffle
 
 _MOMENT = re.compile(
     r"[0-9]{4}-?(?:[0-9]{2}-?[0-9]{2}|W[0-9]{2}-?[1-7])"
@@ -86,6 +87,8 @@ class Scheme:
         """The text form of the IDs."""
         if self.key is None:
             return Codec(self.encoding, self.bits, prefix=self.prefix, check=self.check)
+        from frazil.schemes.keyed import KeyedCodec  # for few programs; so are keys and shuffles
+
         return KeyedCodec(
             self.encoding, self.bits, prefix=self.prefix, check=self.check, keys=self.key
         )
@@ -145,7 +148,7 @@ class Scheme:
             )
         return n
 
-    def uuid(self, n: int) -> "UUID":
+    def uuid(self, n: int) -> UUID:
         """An ID as a UUID. Raises ConfigError as ``check_uuid``, CodecError as ``format``."""
         self.check_uuid()
         from uuid import UUID  # slow to load
@@ -201,7 +204,7 @@ class Scheme:
         bits = self.layout.positions(role)
         return bits if self.shuffle is None else tuple(map(self.shuffle.position_of, bits))
 
-    def segments(self, role: Role) -> "tuple[Segment, ...]":
+    def segments(self, role: Role) -> tuple[Segment, ...]:
         """A role's value as shifts and masks. Raises LayoutError if there is no such field."""
         positions = self.positions(role)
         if not positions:
@@ -229,7 +232,7 @@ class Scheme:
             return mask, value
         return self.shuffle.apply(mask), self.shuffle.apply(value)
 
-    def format_many(self, ids: Any) -> "NDArray[np.str_]":
+    def format_many(self, ids: Any) -> NDArray[np.str_]:
         """The texts of many IDs as a numpy array of ``str``, in the order of ``ids``.
 
         ``ids`` is a column of numpy, pandas, Polars or Arrow without gaps, or an iterable of ints;
@@ -241,7 +244,7 @@ class Scheme:
 
         return self.codec.encode_array(id_column(ids, self.codec)).astype(str)
 
-    def parse_many(self, texts: Any) -> "NDArray[np.uint64]":
+    def parse_many(self, texts: Any) -> NDArray[np.uint64]:
         """The IDs of many texts as uint64 (above 64 bits: the fields ``hi`` and ``lo``).
 
         ``texts`` is a column of any library, or an iterable of ``str``. Raises CodecError (index).
@@ -250,7 +253,7 @@ class Scheme:
 
         return self.codec.decode_array(texts_of(texts))
 
-    def unpack_many(self, ids: Any) -> "dict[str, NDArray[Any]]":
+    def unpack_many(self, ids: Any) -> dict[str, NDArray[Any]]:
         """The values of many IDs as columns: ``time``, ``node``, ``sequence``, ``run``.
 
         Those that the scheme has, in the order of ``ids``. The time is datetime64 in µs, UTC; the
@@ -285,12 +288,12 @@ class Scheme:
             )
         return self.layout.window(start, stop)
 
-    def with_fields(self, /, **fixed: int) -> "Scheme":
+    def with_fields(self, /, **fixed: int) -> Scheme:
         """The same scheme with other constants. Raises LayoutError for any other field."""
         layout = self.layout.with_fixed(**fixed)
         return self if layout is self.layout else replace(self, layout=layout)
 
-    def with_epoch(self, epoch_us: int) -> "Scheme":
+    def with_epoch(self, epoch_us: int) -> Scheme:
         """The same scheme counting from ``epoch_us`` (µs since 1970). See ``Layout.with_epoch``."""
         return replace(self, layout=self.layout.with_epoch(epoch_us))
 
@@ -321,16 +324,19 @@ def scheme(
     Raises ConfigError for an unknown name, an invalid or missing epoch, a shuffle or text form that
     does not fit; LayoutError for an invalid layout or field.
     """
-    key = None if key is None else hidden(key)
+    if key is not None:
+        from frazil.inputs.keys import hidden, read_keys
+
+        key = hidden(key)
     refuse_unknown("scheme", scheme, unknown)
     check_fields(fields)
     expect("encoding=", encoding, (str, type(None)), "a name like 'base62'")
-    expect("shuffle=", shuffle, (str, Shuffle, type(None)), "a Shuffle or its text")
     if isinstance(spec, Scheme):
         changes = fields, epoch, encoding, shuffle, prefix or None, check or None, key
         if changes == (None,) * len(changes):
             return spec  # keeps its cached values
-        name, layout, own = spec.name, spec.layout, spec.shuffle
+        name, layout = spec.name, spec.layout
+        own: Shuffle | str | None = spec.shuffle
         default, prefix, check = spec.encoding, prefix or spec.prefix, check or spec.check
         keys = spec.key
     else:
@@ -338,7 +344,7 @@ def scheme(
         name = spec if spec in PRESETS else "custom"
         layout = Layout.parse(preset.layout)
         default = preset.encoding
-        own = Shuffle.parse(preset.shuffle, layout.bits) if preset.shuffle else None
+        own = preset.shuffle or None
         keys = None
     if key is not None:
         keys = read_keys(key)
@@ -347,10 +353,17 @@ def scheme(
         layout = layout.with_fixed(**fields)
     if epoch is not None:
         layout = layout.with_epoch(epoch_us(epoch))
-    if isinstance(shuffle, str):
-        shuffle = Shuffle.parse(shuffle, layout.bits)
+    own = own if shuffle is None else shuffle
+    made = None if own is None else _shuffle(own, layout.bits)
     encoding = default if encoding is None else encoding
-    return Scheme(name, layout, encoding, shuffle or own, prefix, check, keys)
+    return Scheme(name, layout, encoding, made, prefix, check, keys)
+
+
+def _shuffle(given: Shuffle | str, bits: int) -> Shuffle:
+    from frazil.schemes.shuffle import Shuffle
+
+    expect("shuffle=", given, (str, Shuffle), "a Shuffle or its text")
+    return Shuffle.parse(given, bits) if isinstance(given, str) else given
 
 
 def _preset(spec: str) -> Preset:

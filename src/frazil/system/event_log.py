@@ -62,7 +62,8 @@ def flush(seconds: float) -> None:
     queue = _queue
     if queue.writing.acquire(timeout=seconds):
         queue.writing.release()
-        _write(queue)
+        if queue.told:
+            _write(queue)
 
 
 def _is_heard(level: int) -> bool:
