@@ -78,6 +78,46 @@ DO $frazil$ BEGIN
     END IF;
 END $frazil$;
 
+-- frazil_id('orders', after => 1426172169536143360): an ID greater than one that was seen, as of a
+-- message; then the order of the numbers agrees with cause and effect. An ID made in the same tick by
+-- a greater node number, or by a host whose clock is ahead, makes this call wait, and no other one.
+-- An ID later than all that members of the namespace can have made is an error, or is passed over
+-- if it is not trusted (frazil.generator.order has the bound).
+CREATE OR REPLACE FUNCTION @function@.frazil_id(
+    namespace text, after bigint, trusted boolean DEFAULT true
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $frazil$
+DECLARE
+    c @schema@.frazil_ids;
+    made bigint;
+    seen bigint; -- the tick of "after"
+    now bigint; -- that of the ID that was made
+BEGIN
+    LOOP
+        made := @function@.frazil_id(namespace);
+        IF after IS NULL OR made > after THEN
+            RETURN made;
+        END IF;
+        SELECT * INTO c FROM @schema@.frazil_ids AS i WHERE i.name = namespace;
+        -- With another constant, or another node number above the time, it is no tick at all.
+        seen := (after >> c.time_shift) - (c.base >> c.time_shift);
+        now := (made >> c.time_shift) - (c.base >> c.time_shift);
+        IF seen NOT BETWEEN now AND now + c.horizon + 60000000 / c.tick_us + 1
+            OR seen >= c.ticks OR c.sequence_shift > c.time_shift
+        THEN
+            IF NOT trusted THEN
+                RETURN made;
+            END IF;
+            RAISE EXCEPTION 'frazil_id: no process of namespace % can have made % before %',
+                quote_literal(namespace), after, made
+                USING ERRCODE = 'invalid_parameter_value', HINT = 'Check where it came from. '
+                    'trusted => false goes on without it. The scheme must have its time first.';
+        END IF;
+        PERFORM pg_sleep(least((seen + 1 - now) * c.tick_us, 1000000) / 1e6);
+    END LOOP;
+END
+$frazil$;
+
 CREATE OR REPLACE FUNCTION @function@.frazil_id(namespace text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $frazil$
 DECLARE
@@ -259,5 +299,6 @@ BEGIN
 END
 $frazil$;
 
-REVOKE ALL ON FUNCTION @function@.frazil_id(text), @schema@.frazil_ids_lost() FROM PUBLIC;
+REVOKE ALL ON FUNCTION @function@.frazil_id(text), @function@.frazil_id(text, bigint, boolean),
+    @schema@.frazil_ids_lost() FROM PUBLIC;
 REVOKE ALL ON TABLE @schema@.frazil_ids FROM PUBLIC;

@@ -166,6 +166,7 @@ def drop_ids(schema: str = "frazil", function: str = "public") -> str:
     place = quoted(schema)
     return (
         f"DROP FUNCTION IF EXISTS {quoted(function)}.frazil_id(text);\n"
+        f"DROP FUNCTION IF EXISTS {quoted(function)}.frazil_id(text, bigint, boolean);\n"
         f"DROP TRIGGER IF EXISTS frazil_ids_lost ON {place}.frazil_namespace;\n"
         f"DROP FUNCTION IF EXISTS {place}.frazil_ids_lost();\n"
         f"DROP TABLE IF EXISTS {place}.frazil_ids; -- with the sequences of each namespace\n"

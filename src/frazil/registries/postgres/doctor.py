@@ -43,12 +43,13 @@ QUESTION = """SELECT split_part(version(), ' ', 2) AS version,
        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now_us"""
 
 IDS_QUESTION = """SELECT n.nspname AS place, coalesce(t.nspname, n.nspname) AS tables,
-       p.prosrc AS source, p.proowner::regrole::text AS owner, current_user AS role,
+       p.prosrc AS source, a.prosrc AS after_source, p.proowner::regrole::text AS owner, current_user AS role,
        p.prosecdef AS definer,
        has_schema_privilege(n.oid, 'USAGE')
            AND has_function_privilege(p.oid, 'EXECUTE') AS may_call,
        coalesce(has_table_privilege(to_regclass('frazil_ids'), 'SELECT'), false) AS may_look
 FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+LEFT JOIN pg_proc AS a ON a.oid = to_regprocedure('frazil_id(text, bigint, boolean)')
 LEFT JOIN pg_class AS c ON c.oid = to_regclass('frazil_ids')
 LEFT JOIN pg_namespace AS t ON t.oid = c.relnamespace
 WHERE p.oid = to_regprocedure('frazil_id(text)')"""
@@ -99,7 +100,8 @@ def examine_ids(
         return [Finding("in SQL", "good", found, f"{install} makes it")]
     place, owner, role = answer["place"], answer["owner"], answer["role"]
     again = f"run as its owner: {install}"
-    ours = ids_sql(answer["tables"], place).split("$frazil$")[-2] == answer["source"]
+    texts = ids_sql(answer["tables"], place).split("$frazil$")
+    ours = (texts[-4], texts[-2]) == (answer["after_source"], answer["source"])
     which = "of this version" if ours else "of another version of frazil"
     found = f"frazil_id() {which} in schema {place}, owned by {owner}"
     findings = [Finding("in SQL", "good" if ours else "note", found, "" if ours else again)]

@@ -88,6 +88,41 @@ def test_only_its_owner_can_use_and_change_it_at_first(server):
         link.execute("DROP FUNCTION public.setval(regclass, bigint)")
 
 
+AFTER = "SELECT frazil_id('orders', after => %s)"
+
+
+def test_after_an_id_that_was_seen(server, link):
+    made = []
+    with frazil.open(server.url(options="?horizon=1s"), namespace="orders") as ids:
+        for _ in range(300):  # an answer to an answer, of two node numbers
+            made.append(ids.after(*made[-1:]))
+            made += link.execute(AFTER, (made[-1],)).fetchone()
+    assert made == sorted(set(made))
+    last = SCHEME.unpack(made[-1])
+    ahead = SCHEME.pack(time=last.time + 1500, node=1023, sequence=4095)  # of a faster clock
+    assert link.execute(AFTER, (ahead,)).fetchone() > (ahead,)
+    assert link.execute(AFTER, (None,)).fetchone() > (ahead,)
+
+
+@pytest.mark.parametrize("forged", [{"time": 1 << 40}, {"time": (1 << 41) - 1}, -1, -(1 << 63)])
+def test_after_an_id_that_cannot_be(link, forged):
+    last = SCHEME.unpack(*link.execute(ONE).fetchone())
+    if isinstance(forged, dict):
+        forged = SCHEME.pack(**({"node": 5, "sequence": 0} | forged))
+        with pytest.raises(psycopg.errors.InvalidParameterValue, match="no process of namespace"):
+            link.execute(AFTER, (forged,))
+    (made,) = link.execute("SELECT frazil_id('orders', %s, trusted => false)", (forged,)).fetchone()
+    assert SCHEME.unpack(made).time - last.time < 60_000
+
+
+def test_after_has_a_right_of_its_own(server):
+    with psycopg.connect(server.url("app"), autocommit=True) as link:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            link.execute(AFTER, (1,))
+        server.sql("GRANT EXECUTE ON FUNCTION frazil_id(text, bigint, boolean) TO app")
+        assert link.execute(AFTER, (1,)).fetchone()
+
+
 def test_a_cancelled_statement_leaves_no_lock(server, link):
     over = threading.Event()
     victim = psycopg.connect(server.url(), autocommit=True)
@@ -190,6 +225,10 @@ def test_the_doctor_finds_another_version_and_a_lost_node(server, link, call_mai
     ).fetchone()
     try:
         link.execute(source.replace("DECLARE", "DECLARE -- an older one", 1))
+        assert "of another version" in facts(server)["in SQL"][1]
+        link.execute(source)
+        assert "of this version" in facts(server)["in SQL"][1]
+        link.execute("DROP FUNCTION frazil_id(text, bigint, boolean)")
         assert "of another version" in facts(server)["in SQL"][1]
         link.execute("ALTER FUNCTION frazil_id(text) SECURITY INVOKER")
         assert facts(server)["its rights"][0] == "bad"
