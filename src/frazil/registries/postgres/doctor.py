@@ -43,8 +43,8 @@ QUESTION = """SELECT split_part(version(), ' ', 2) AS version,
        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now_us"""
 
 IDS_QUESTION = """SELECT n.nspname AS place, coalesce(t.nspname, n.nspname) AS tables,
-       p.prosrc AS source, a.prosrc AS after_source, p.proowner::regrole::text AS owner, current_user AS role,
-       p.prosecdef AS definer,
+       p.prosrc AS source, a.prosrc AS after_source, p.proowner::regrole::text AS owner,
+       current_user AS role, p.prosecdef AS definer,
        has_schema_privilege(n.oid, 'USAGE')
            AND has_function_privilege(p.oid, 'EXECUTE') AS may_call,
        coalesce(has_table_privilege(to_regclass('frazil_ids'), 'SELECT'), false) AS may_look
