@@ -86,7 +86,8 @@ Floor(r, n) == Later(r.slot[n].until, r.guard)
 TellTime(r, t) ==
     LET passed == t - r.last
         \* An eighth in the code; a half here, where ticks are few. A minute in the code is two
-        \* ticks here: a longer step cancels an offset that it mostly covers.
+        \* ticks here: a longer step cancels an offset that it mostly covers. (In the code an offset
+        \* also ends where "now" would pass the asking member's clock.)
         right == passed > 2 /\ 2 * passed > r.offset
         offset == IF passed < 0 THEN r.offset - passed
                   ELSE r.offset - Earlier(r.offset, IF right THEN passed ELSE passed \div 2)

@@ -89,6 +89,12 @@ class Found:
     """Processes that gave no ID at all."""
     hung: int = 0
     """The number of processes that hung and of calls that took too long."""
+    answered: int = 0
+    """The number of messages that were answered."""
+    inverted: int = 0
+    """The number of replies that are not greater than the message, ..."""
+    promised: bool = False
+    """... and whether the system promises that there is none."""
     troubles: list[str] = field(default_factory=list)
     generated: list[Generated] = field(default_factory=list)
 
@@ -123,6 +129,10 @@ class Examiner:
             offs = [(int(off) - self._true_ns) // 1000 for off in path.read_text().split()]
             low, high = found.clock_us
             found.clock_us = (min([low, *offs]), max([high, *offs]))
+        for path in folder.glob("*.answers"):
+            answered, inverted, found.promised = json.loads(path.read_text(encoding="ascii"))
+            found.answered += answered
+            found.inverted += inverted
         started = {path.stem for path in folder.glob("*.said")}
         started -= {path.stem for path in folder.glob("*.clock")}  # the witness
         issuing = [one.name for one in found.generated if one.ids]

@@ -12,11 +12,21 @@ from frazil_torture.fault import Fault
 from frazil_torture.inheritance import INHERITANCE, INTERRUPTION
 from frazil_torture.lifecycle import LIFECYCLE
 from frazil_torture.losses import LOSSES
+from frazil_torture.messages import MESSAGES
 from frazil_torture.sequences import SEQUENCES
 
 __all__ = ["FAULTS", "Fault"]
 
-_ALL = (*INHERITANCE, *INTERRUPTION, *LIFECYCLE, *CLOCK_STEPS, *LOSSES, *FAILOVERS, *SEQUENCES)
+_ALL = (
+    *INHERITANCE,
+    *INTERRUPTION,
+    *LIFECYCLE,
+    *CLOCK_STEPS,
+    *MESSAGES,
+    *LOSSES,
+    *FAILOVERS,
+    *SEQUENCES,
+)
 
 FAULTS = {fault.name: fault for fault in _ALL}
 """The faults by name, in the order in which they run."""

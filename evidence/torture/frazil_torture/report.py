@@ -26,8 +26,9 @@ def duplicates(results: Iterable[Result]) -> int:
 
 
 def failed(results: Iterable[Result]) -> bool:
-    """Whether an ID repeated, or a process hung."""
-    return any(result.found.duplicates or result.outcome == "hung" for result in results)
+    """Whether an ID repeated, a reply was not greater than promised, or a process hung."""
+    bad = ("repeated", "inverted", "hung")
+    return any(result.outcome in bad for result in results)
 
 
 def again(plan: Plan, result: Result) -> str:
@@ -101,6 +102,8 @@ def _fault(result: Result, begin_ns: int) -> dict[str, Any]:
             {"id": str(key), "first": first, "again": again} for key, first, again in found.examples
         ],
         "disorder": found.disorder,
+        "answered": found.answered,
+        "inverted": found.inverted,
         "refused_calls": found.refused,
         "stalest_s": _seconds(found.stale_us),
         "ahead_s": _seconds(found.ahead_us),

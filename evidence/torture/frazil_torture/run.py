@@ -48,7 +48,9 @@ _OPTIONS = {
 _ROUND_S = 10.0  # a round of a mix
 _MARGIN = 1 << 20  # added to a counter, for the unused rest of blocks
 
-Outcome = Literal["unique", "repeated", "unavailable", "refused", "silent", "unseen", "hung"]
+Outcome = Literal[
+    "unique", "repeated", "inverted", "unavailable", "refused", "silent", "unseen", "hung"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ class Result:
         """The outcome; ``unique`` only if the fault was observed and IDs were issued."""
         if self.found.duplicates:
             return "repeated"
+        if self.found.inverted and self.found.promised:
+            return "inverted"
         if not self.available:
             return "unavailable"
         if self.found.silent or not (self.found.ids or self.refused):

@@ -69,7 +69,8 @@ class System:
     package: for pip, "" if none is needed; module: what it provides. server: whether it needs a
     Redis server, which the run starts. ways: other functions that return a number of IDs.
     timeout_s: the time limit of a call, if there is one. claim: the slot of a generator's claim,
-    its first tick, and the one after its last.
+    its first tick, and the one after its last. after: the callable of a holder that makes an ID
+    greater than those passed to it, if there is one.
     """
 
     name: str
@@ -84,6 +85,9 @@ class System:
     )
     timeout_s: float | None = None
     claim: Callable[[Any], tuple[int, int, int] | None] = field(default=lambda _holder: None)
+    after: Callable[[Any], Callable[..., Any] | None] = field(
+        default=lambda holder: getattr(holder, "after", None)
+    )
 
     @property
     def missing(self) -> bool:

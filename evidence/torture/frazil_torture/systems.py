@@ -72,6 +72,11 @@ class _Session:
         (made,) = self._link.execute("SELECT frazil_id(%s)", (self._namespace,)).fetchone()
         return int(made)
 
+    def after(self, *seen: int) -> int:
+        ask = "SELECT frazil_id(%s, after => %s)"
+        (made,) = self._link.execute(ask, (self._namespace, max(seen))).fetchone()
+        return int(made)
+
 
 def _peer(
     name: str,

@@ -17,6 +17,7 @@ __all__ = ["mix_report", "peer_table", "text_report"]
 _STYLES = {
     "unique": "green",
     "repeated": "bold red",
+    "inverted": "bold red",
     "unavailable": "yellow",
     "refused": "green",
     "silent": "yellow",
@@ -124,6 +125,11 @@ def _notes(result: Result) -> list[str]:
     if result.outcome == "silent":
         last = f" ({found.troubles[0]})" if found.troubles else ""
         notes.append(f"no IDs from {', '.join(found.silent) or 'any process'}{last}")
+    if found.answered:
+        notes.append(
+            f"{terminal.counted(found.answered, 'message')} answered, {found.inverted:,} by an ID "
+            f"that is not greater; IDs up to {_duration(found.ahead_us)} ahead of the true time"
+        )
     if found.hung:
         hung = [line for line in found.troubles if f" {HUNG} " in line]
         notes.append(f"{found.hung} hung ({'; '.join(hung[:3])})")

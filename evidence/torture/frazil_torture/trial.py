@@ -107,7 +107,7 @@ class Trial:
         world, name = self.world, f"p{self._launched}"
         self._launched += 1
         url = world.setting.url if url is None else url
-        pace: dict[str, Any] = {"burst": world.burst, "nap_s": world.nap_s}
+        usual = {"burst": world.burst, "nap_s": world.nap_s, "faked": self.faked}
         started = Job(
             system=world.system.name,
             setting=replace(world.setting, node=node, url=url, lead_s=lead_s),
@@ -117,12 +117,10 @@ class Trial:
             role=role,
             several=world.process_count,
             seed=self.random.randrange(1 << 32),
-            faked=self.faked,
-            **pace | job,
+            **usual | job,
         )
-        env = {"FRAZIL_URL": url} | (env or {})
-        if self.faked and not isinstance(world.clock, str):
-            env |= world.clock.env
+        clock = world.clock.env if self.faked and not isinstance(world.clock, str) else {}
+        env = {"FRAZIL_URL": url} | clock | (env or {})
         self.processes.start(started, env)
         return name
 

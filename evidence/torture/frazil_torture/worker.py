@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from frazil_torture import interrupted
+from frazil_torture import interrupted, messages
 from frazil_torture.clock import loaded, watch
 from frazil_torture.id_log import DIED, HUNG
 from frazil_torture.job import Job
@@ -176,8 +176,9 @@ def main(arguments: list[str]) -> None:
             time.sleep(0.0005)
     if job.faked and not loaded():
         raise SystemExit("libfaketime is not in this process")
-    # A role is a function here or in ``interrupted``.
-    role: Callable[[Job], None] = globals().get(job.role) or getattr(interrupted, job.role)
+    # A role is a function here, in ``messages`` or in ``interrupted``.
+    places = (globals(), vars(messages), vars(interrupted))
+    role: Callable[[Job], None] = next(place[job.role] for place in places if job.role in place)
     role(job)
 
 

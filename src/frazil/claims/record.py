@@ -31,16 +31,17 @@ guard covers report nothing new, however late they return.
 clock is added to the offset, which shrinks by at most an eighth of the time that passes. A step
 forward of more than a minute needs a witness, the asking member's clock, because a wrong reading
 would move the namespace into the future. If the step is most of the offset, a clock was corrected
-(for example one that booted in 1970), and the whole step is subtracted. Microseconds let the offset
-shrink between verbs of one millisecond.
+(like one that booted in 1970), and the whole step is subtracted. And while there is an offset,
+``now`` follows no step beyond the clock that the asking member remembers, continued: else clocks
+that take turns would add up. Microseconds let the offset shrink between verbs of one millisecond.
 
 The verbs do no I/O: they change the record and return a reply. A store locks the record, and saves
 it before it sends the reply; when a verb raises, nothing is saved (but see ``LossNoticed``).
 Layouts without time use the same record without a clock. For them waiting does not make a loss
 harmless: a record that is missing, or older than a member remembers, is an error that a person must
 resolve, by the value to start at. A member accepts a record that seems older if this value is
-beyond everything that it knows of, as no earlier copy's is. The invariants I0 to I5 are in
-docs/explain/why-unique.md; an assertion names the one that it keeps.
+beyond everything that it knows of. The invariants I0 to I5 are in docs/explain/why-unique.md; an
+assertion names the one that it keeps.
 """
 
 from dataclasses import dataclass, field
@@ -225,8 +226,7 @@ class Record:
         self._set_identity(terms, ask, incarnation)
         assert start >= self.guard  # the guard only rises
         self.guard = start
-        now_us = self._read_clock(terms, ask, reading_us)
-        return self._seen(terms, now_us)
+        return self._seen(terms, self._read_clock(terms, ask, reading_us))
 
     def _advance_counter(self, start: int) -> None:
         """Void all claims of a counter, and let its members compare starts, not revisions."""
@@ -364,8 +364,7 @@ class Record:
         if not terms.timed:
             return 0
         passed_us = reading_us - self.last_us
-        apart_us = abs(ask.witness_us - reading_us)
-        if passed_us > JUMP_US and apart_us > WITNESS_US:
+        if passed_us > JUMP_US and abs(ask.witness_us - reading_us) > WITNESS_US:
             raise ClockError(
                 f"the registry's clock shows {clock.moment_text(reading_us)} and this host's clock "
                 f"{clock.moment_text(ask.witness_us)}; correct the wrong one and try again",
@@ -375,6 +374,9 @@ class Record:
         offset_us = self.offset_us
         whole = passed_us < 0 or (passed_us > JUMP_US and 2 * passed_us > offset_us)
         offset_us -= min(offset_us, passed_us if whole else passed_us // 8)
+        if ask.seen.now_us and ask.seen.sid == self._life:  # time passes as for this member
+            latest_us = max(ask.clock_us, self.last_us + self.offset_us)
+            offset_us -= min(offset_us, max(reading_us + offset_us - latest_us, 0))
         now_us = reading_us + offset_us
         assert now_us >= self.last_us + self.offset_us  # `now` never goes back
         if now_us < terms.epoch_us:

@@ -230,6 +230,17 @@ class TestClock:
         left_us = back_ms * 1000 - (passed_us if whole else passed_us // 8)
         assert world.record.offset_us == max(0, left_us)
 
+    @pytest.mark.parametrize("clocks_s", [(-3600, -600, 3600), (-25, 25), (0, -60, 20)])
+    def test_clocks_that_take_turns_do_not_add_up(self, clocks_s):
+        world, seen = World(), LastSeen()
+        for number in range(1000):
+            boot_us, clock_us = number * 10_000, clocks_s[number % len(clocks_s)] * 1_000_000
+            world.us = T0 + 3_600_000_000 + boot_us + clock_us
+            ask = replace(world.ask(seen=seen), boot_us=boot_us)
+            reply = world.verb("mint", ask, 1)
+            seen = reply.seen
+            assert reply.now_us <= T0 + 3_600_000_000 + boot_us * 1.001 + max(clocks_s) * 1_000_000
+
     def test_a_step_forward_needs_a_witness(self):
         world = World()
         before = world.record.last_us, world.record.revision

@@ -208,6 +208,10 @@ function verbs.tell_time()
   else
     offset_us = offset_us - math.min(offset_us, math.floor(passed_us / 8))
   end
+  if ask.seen_sid == record.life and ARGV[15] ~= '0' then -- time passes as for this member
+    local latest_us = math.max(tonumber(ARGV[25]), record.last_us + record.offset_us)
+    offset_us = offset_us - math.min(offset_us, math.max(reading_us + offset_us - latest_us, 0))
+  end
   local now_us = reading_us + offset_us
   if now_us < tonumber(ARGV[10]) then
     verbs.refuse()
