@@ -43,11 +43,11 @@ def frazil_ids(monkeypatch: pytest.MonkeyPatch) -> None:
         return [one(ids) for _ in range(check_count(n))]
 
     def array(ids: Any, n: int, dtype: str = "uint64") -> Any:
-        from frazil.schemes.arrays import from_ints, signed
+        from frazil.schemes.arrays import from_ints
 
         kind = ids.scheme.array_dtype(dtype)
         made = from_ints(take(ids, n), ids.scheme.bits)
-        return signed(made) if kind == "int64" else made
+        return made.view(kind) if ids.scheme.bits <= 64 else made
 
     def text(ids: Any) -> Any:
         return ids.scheme.format(one(ids))

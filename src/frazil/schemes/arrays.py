@@ -45,54 +45,11 @@ def filled(spans: Iterable[tuple[int, int]], count: int) -> NDArray[np.uint64]:
     return row
 
 
-def as_array(column: Any) -> NDArray[Any]:
-    """An array, a series or a column of another library, as an array of numpy."""
-    return np.asarray(column)
-
-
-def mask_of(column: Any) -> NDArray[np.bool_]:
-    """Where a masked array has no value."""
-    mask: NDArray[np.bool_] = np.ma.getmaskarray(column)
-    return mask
-
-
-def masked(column: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
-    """A column without the values where ``missing``: NaT, or masked."""
-    if column.dtype.kind == "M":
-        return np.where(missing, np.datetime64("NaT"), column)
-    values: NDArray[Any] = np.ma.array(column, mask=missing)
-    return values
-
-
 def from_ints(numbers: Sequence[int], bits: int) -> NDArray[Any]:
     """Valid IDs of ``bits`` bits as an array."""
-    return to_wide(numbers) if bits > 64 else np.array(numbers, np.uint64)
-
-
-def word(n: int) -> np.uint64:
-    """A number for arithmetic with uint64."""
-    return np.uint64(n)
-
-
-def cut(numbers: NDArray[Any], source: int, bits: int) -> NDArray[np.uint64]:
-    """``bits`` bits of each number from bit ``source`` on, which lie in one word."""
-    if numbers.dtype == WIDE:
-        words: NDArray[np.uint64] = numbers["hi" if source >= 64 else "lo"]
-    else:
-        words = numbers
-    part: NDArray[np.uint64] = words >> np.uint64(source % 64)
-    return part & np.uint64((1 << bits) - 1)
-
-
-def moved(numbers: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
-    """Numbers shifted to the left."""
-    shifted: NDArray[np.uint64] = numbers << np.uint64(bits)
-    return shifted
-
-
-def signed(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Numbers of up to 63 bits as int64."""
-    return np.ascontiguousarray(numbers).view(np.int64)
+    if bits <= 64:
+        return np.array(numbers, np.uint64)
+    return np.array([(n >> 64, n & _LOW) for n in numbers], dtype=WIDE)
 
 
 def checked(numbers: Any, limit: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -118,16 +75,6 @@ def ints(numbers: NDArray[Any]) -> list[int]:
     if numbers.dtype == WIDE:
         return [hi << 64 | lo for hi, lo in numbers.tolist()]
     return list(numbers.tolist())
-
-
-def to_wide(numbers: Sequence[int]) -> NDArray[Any]:
-    """Ints of up to 128 bits as WIDE."""
-    return np.array([(n >> 64, n & _LOW) for n in numbers], dtype=WIDE)
-
-
-def text_row(texts: Sequence[str], length: int) -> NDArray[np.bytes_]:
-    """ASCII texts of at most ``length`` characters as an array of bytes."""
-    return np.array(texts, dtype=f"S{length}")
 
 
 def write(
@@ -187,13 +134,13 @@ def read(
     return values, good
 
 
-def text_column(texts: Iterable[str] | NDArray[Any]) -> list[Any] | NDArray[Any]:
-    """Texts as a numpy array if they are one, else as a list."""
+def text_column(texts: Any) -> list[Any] | NDArray[Any]:
+    """Texts as a numpy array if they can be one, else as a list."""
+    if hasattr(texts, "__array__") and not isinstance(texts, str | bytes):
+        texts = np.asarray(texts)
     if isinstance(texts, str | bytes) or (isinstance(texts, np.ndarray) and texts.ndim != 1):
         raise Misuse(f"expected texts as a list of str, not {_kind(texts)}")
-    if isinstance(texts, np.ndarray) and texts.dtype.kind in "SU":
-        return texts
-    return list(texts)
+    return texts if isinstance(texts, np.ndarray) and texts.dtype.kind in "SU" else list(texts)
 
 
 def listed(column: list[Any] | NDArray[Any]) -> list[Any]:
@@ -279,12 +226,6 @@ def _kind(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} with {value.ndim} dimension(s)"
     return f"a {type(value).__name__}"
-
-
-def tally(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The different numbers, in order, and how often each occurs."""
-    found = np.unique(numbers, return_counts=True)
-    return found[0], found[1].astype(np.int64)
 
 
 def all_constant(numbers: NDArray[Any], mask: int, value: int, most: int) -> NDArray[np.bool_]:

@@ -211,8 +211,9 @@ class Codec:
         if not fits.all():
             each(self.encode, arrays.ints(numbers), int(fits.argmin()))
         if self.bits > 64:
-            texts = [self.encode(n) for n in arrays.ints(values)]
-            return arrays.text_row(texts, self._length)
+            import numpy as np
+
+            return np.array([self.encode(n) for n in arrays.ints(values)], f"S{self._length}")
         return self._written(values)
 
     def decode_array(self, texts: Iterable[str] | NDArray[Any]) -> NDArray[Any]:

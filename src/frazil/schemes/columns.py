@@ -13,35 +13,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import CodecError, ConfigError, LayoutError, Misuse, brief
+from frazil.errors import CodecError, LayoutError, Misuse
 from frazil.schemes import arrays
-from frazil.schemes.segments import assembled, segments_of
+from frazil.schemes.segments import Segment, assembled, segments_of
+from frazil.system.extras import needs
+
+with needs("arrays need numpy", "numpy"):
+    import numpy as np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from frazil.schemes.codec import Codec
 
 _MOST = (1 << 63) - 1
-
-
-def array_dtype(name: object, scheme: str, id_max: int) -> str:
-    """See Scheme.array_dtype."""
-    kind = getattr(name, "__name__", None) or getattr(name, "name", None) or name
-    if kind not in ("uint64", "int64"):
-        raise ConfigError(
-            f"dtype={brief(name)} does not hold IDs; use 'uint64', or 'int64' for signed columns",
-            value=name,
-        )
-    if kind == "int64" and id_max > _MOST:
-        raise ConfigError(
-            f"int64 holds 0 to {_MOST}, and IDs of scheme {scheme!r} go up to {id_max}; use "
-            "'uint64', the text form, or a scheme that fits a BIGINT",
-            value=id_max,
-            limit=_MOST,
-        )
-    return str(kind)
 
 
 def id_column(ids: Any, codec: Codec) -> NDArray[Any]:
@@ -59,7 +44,7 @@ def id_column(ids: Any, codec: Codec) -> NDArray[Any]:
 def id_column_and_gaps(ids: Any, codec: Codec) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """The same, with 0 where a value is missing; and where that is, or None if none is missing."""
     ids, missing = _filled(ids)
-    column = arrays.as_array(ids) if hasattr(ids, "__array__") else None
+    column = np.asarray(ids) if hasattr(ids, "__array__") else None
     if column is None or column.dtype.kind == "O":
         numbers, missing = _listed(ids if column is None else column, codec, missing)
         return arrays.from_ints(numbers, codec.bits), missing
@@ -80,12 +65,12 @@ def _filled(ids: Any) -> tuple[Any, NDArray[Any] | None]:
         return ids.to_list(), None
     missing = None
     if hasattr(ids, "filled"):  # a masked array of numpy
-        ids, missing = ids.filled(0), arrays.mask_of(ids)
+        ids, missing = ids.filled(0), np.ma.getmaskarray(ids)
     elif hasattr(ids, "isna"):  # pandas
-        missing = arrays.as_array(ids.isna())
+        missing = np.asarray(ids.isna())
         ids = ids.fillna(0) if missing.any() and _fillable(ids.dtype) else ids
     elif hasattr(ids, "fill_null"):  # Polars and Arrow
-        missing = arrays.as_array(ids.is_null())
+        missing = np.asarray(ids.is_null())
         kind = ids.dtype if hasattr(ids, "dtype") else ids.type
         ids = ids.fill_null(0) if missing.any() and _fillable(kind) else ids
     return ids, missing if missing is not None and missing.any() else None
@@ -110,12 +95,7 @@ def _listed(
             numbers[i] = 0 if n is None else codec.checked(n)
         except CodecError as error:
             raise CodecError(f"element {i}: {error}", index=i, **error.facts) from None
-    return numbers, arrays.as_array(gaps) if any(gaps) else missing
-
-
-def texts_of(texts: Any) -> Any:
-    """Texts of any library's column, for ``Codec.decode_array``."""
-    return arrays.as_array(texts) if hasattr(texts, "__array__") else texts
+    return numbers, np.asarray(gaps) if any(gaps) else missing
 
 
 def values_of(ids: NDArray[Any], positions: Sequence[int]) -> NDArray[np.int64]:
@@ -123,18 +103,22 @@ def values_of(ids: NDArray[Any], positions: Sequence[int]) -> NDArray[np.int64]:
     segments = segments_of(positions)
     small = [segment for segment in segments if segment.target + segment.bits <= 63]
     large = [segment for segment in segments if segment not in small]
-    values: NDArray[np.int64] = arrays.signed(
-        assembled(small, lambda each: arrays.cut(ids, *each[::2]), arrays.moved)
-    )
+
+    def cut(segment: Segment) -> NDArray[np.uint64]:
+        words = ids[("lo", "hi")[segment.source // 64]] if ids.dtype == arrays.WIDE else ids
+        part: NDArray[np.uint64] = words >> np.uint64(segment.source % 64)
+        return part & np.uint64(segment.mask)
+
+    whole = assembled(small, cut, lambda part, by: part << np.uint64(by))
+    values = np.ascontiguousarray(whole).view(np.int64)
     for segment in large:  # like the upper bits of time:71, zero for the next million years
-        above = arrays.cut(ids, segment.source, segment.bits)
-        low = max(63 - segment.target, 0)
-        if (above >> arrays.word(low)).any():
-            first = int((above >> arrays.word(low)).argmax())
+        above, low = cut(segment), max(63 - segment.target, 0)
+        if (above >> np.uint64(low)).any():
+            first = int((above >> np.uint64(low)).argmax())
             raise LayoutError(
                 f"element {first}: the value has more than 63 bits; unpack it alone", index=first
             )
-        values |= arrays.signed(arrays.moved(above, segment.target)) if low else 0
+        values |= (above << np.uint64(segment.target)).view(np.int64) if low else 0
     return values
 
 
@@ -150,4 +134,9 @@ def moments(ticks: NDArray[np.int64], tick_us: int, epoch_us: int) -> NDArray[An
 
 def with_gaps(columns: dict[str, NDArray[Any]], missing: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Columns of values with NaT, or a mask, where the ID is missing."""
-    return {name: arrays.masked(column, missing) for name, column in columns.items()}
+    return {
+        name: np.where(missing, np.datetime64("NaT"), column)
+        if column.dtype.kind == "M"
+        else np.ma.array(column, mask=missing)
+        for name, column in columns.items()
+    }

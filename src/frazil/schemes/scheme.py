@@ -178,11 +178,23 @@ class Scheme:
 
     def array_dtype(self, name: object) -> str:
         """``"uint64"`` or ``"int64"`` of a name or a numpy type; ConfigError if IDs do not fit."""
-        if name == "uint64":  # the default; spares an import
-            return "uint64"
-        from frazil.schemes.columns import array_dtype
-
-        return array_dtype(name, self.name, self.id_max)
+        kind: object = name
+        if not isinstance(name, str):
+            kind = getattr(name, "__name__", None) or getattr(name, "name", None)
+        if kind not in ("uint64", "int64"):
+            raise ConfigError(
+                f"dtype={brief(name)} does not hold IDs; use 'uint64', or 'int64' for signed "
+                "columns",
+                value=name,
+            )
+        if kind == "int64" and not self.signed_safe:
+            raise ConfigError(
+                f"int64 holds 0 to {2**63 - 1}, and IDs of scheme {self.name!r} go up to "
+                f"{self.id_max}; use 'uint64', the text form, or a scheme that fits a BIGINT",
+                value=self.id_max,
+                limit=2**63 - 1,
+            )
+        return str(kind)
 
     def pack(self, /, *, moment: datetime | int | None = None, **values: int) -> int:
         """The ID of raw field values (see ``Layout.pack``), shuffled if it has a shuffle.
@@ -249,9 +261,7 @@ class Scheme:
 
         ``texts`` is a column of any library, or an iterable of ``str``. Raises CodecError (index).
         """
-        from frazil.schemes.columns import texts_of
-
-        return self.codec.decode_array(texts_of(texts))
+        return self.codec.decode_array(texts)
 
     def unpack_many(self, ids: Any) -> dict[str, NDArray[Any]]:
         """The values of many IDs as columns: ``time``, ``node``, ``sequence``, ``run``.

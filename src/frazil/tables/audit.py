@@ -98,15 +98,17 @@ def counted(column: Any, missing: int, scheme: Scheme) -> Audit:
 
     Equal IDs must be in the same part.
     """
+    import numpy as np
+
     from frazil.schemes import arrays
 
-    numbers, counts = arrays.tally(arrays.as_array(column))
+    numbers, counts = np.unique(np.asarray(column), return_counts=True)
     valid = arrays.all_constant(numbers, *scheme.constants, scheme.id_max)
     good, weights = numbers[valid], counts[valid]
     found = scheme.unpack_many(good)
     nodes: Counter[int] = Counter()
     if "node" in found:
-        for node in arrays.tally(found["node"])[0].tolist():
+        for node in np.unique(found["node"]).tolist():
             nodes[node] = int(weights[found["node"] == node].sum())
     times = found["time"].view("int64") if scheme.layout.tick_us and len(good) else None
     return Audit(

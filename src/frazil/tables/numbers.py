@@ -56,11 +56,13 @@ def fields_of(
     numbers: integers of at most 64 bits, 0 where ``missing``. In rows without an ID the columns
     hold the values of another number. Raises LayoutError for IDs that are wider.
     """
+    import numpy as np
+
     from frazil.schemes import arrays
     from frazil.schemes.columns import id_column
 
     _check_word(scheme)
-    column = arrays.as_array(numbers)
+    column = np.asarray(numbers)
     if column.dtype.kind not in "iu":
         id_column(column, scheme.codec)  # its error says what is wrong
     none = missing | ~arrays.all_constant(column, *scheme.constants, scheme.id_max)
