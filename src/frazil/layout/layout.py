@@ -13,18 +13,19 @@ that must be fast uses ``positions`` and not ``pack``.
 """
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 from frazil.errors import brief
 from frazil.layout.field import MOST_BITS, ROLES, Field, Piece, Role, fields_of, fit, misfit
 from frazil.layout.text import format_layout, parse_layout
-from frazil.layout.timeline import Timeline
 from frazil.layout.values import Values
 from frazil.system import clock
 from frazil.system.cached import Cached
 
 Axis = Literal["time", "run", "sequence"]
+
+_EARLIEST_US = clock.to_us(datetime(1, 1, 1, tzinfo=UTC))  # no text has an earlier year
 
 
 @dataclass(frozen=True, repr=False)
@@ -233,20 +234,23 @@ class Layout:
     @property
     def exhausted_us(self) -> int | None:
         """The moment (µs since 1970) at which the time field is full; None without a time."""
-        return None if self.tick_us is None else self._time.end_us
+        return None if self.tick_us is None else self.us_at(self.axis_end)
 
     # --- time
 
     def tick_at(self, us: int) -> int:
         """The tick of a moment (µs since 1970). Raises LayoutError outside the time field."""
-        return self._time.tick_at(us)
+        return self._tick(us)
 
     def us_at(self, tick: int) -> int:
         """The moment (µs since 1970) at which a tick begins; ``axis_end`` is valid as a bound.
 
         Raises LayoutError for a tick outside the time field.
         """
-        return self._time.us_at(tick)
+        tick_us, epoch_us, bits = self._time
+        if tick != 1 << bits:
+            tick = fit("time", bits, tick)
+        return epoch_us + tick * tick_us
 
     def first_at(self, moment: datetime | int, values: dict[str, int]) -> dict[str, int]:
         """The field values of an ID of a moment, as for ``window``, 0 where none is given."""
@@ -265,7 +269,7 @@ class Layout:
         start_us, stop_us = (
             clock.to_us(when) if isinstance(when, datetime) else when for when in (start, stop)
         )
-        first, end = self._time.tick_from(start_us), self._time.tick_from(stop_us)
+        first, end = self._tick(start_us, up=True), self._tick(stop_us, up=True)
         if start_us > stop_us:
             raise misfit(
                 f"a window from {start} to {stop} ends before it starts; swap the two",
@@ -279,13 +283,43 @@ class Layout:
     # --- inside
 
     @Cached
-    def _time(self) -> Timeline:
+    def _time(self) -> tuple[int, int, int]:
+        """The length of a tick, the epoch, and the bits of a tick; LayoutError without them."""
         if self.tick_us is None:
             raise misfit(
                 "the layout has no time field, so its IDs have no moment; use one with a time",
                 field="time",
             )
-        return Timeline(self.bits_of("time"), self.tick_us, self.epoch_us)
+        if self.epoch_us is None:
+            raise misfit(
+                "the layout's epoch is not chosen yet; write a moment after 'since', or call "
+                "with_epoch",
+                field="since",
+            )
+        return self.tick_us, self.epoch_us, self.bits_of("time")
+
+    def _tick(self, us: int, *, up: bool = False) -> int:
+        """The tick of a moment; with ``up`` the first one, or ``axis_end``, that begins then."""
+        if isinstance(us, bool) or not isinstance(us, int):
+            raise misfit(
+                f"a moment must be an int of µs since 1970, not {brief(us)}; convert it first",
+                field="time",
+                value=us,
+            )
+        tick_us, epoch_us, bits = self._time
+        passed_us = us - epoch_us
+        tick = -(-passed_us // tick_us) if up else passed_us // tick_us
+        if passed_us < 0 or tick >= (1 << bits) + up:
+            end_us = self.us_at(1 << bits)
+            raise misfit(
+                f"{clock.moment_text(us)} is outside the time field, which begins at "
+                f"{clock.moment_text(epoch_us)} and ends before {clock.moment_text(end_us)}; "
+                "choose a moment inside, or a layout with another epoch or more bits of time",
+                field="time",
+                value=us,
+                limit=(epoch_us, end_us),
+            )
+        return tick
 
     @Cached
     def _window_bits(self) -> tuple[int, int]:
@@ -383,5 +417,31 @@ class Layout:
                 "'@1ms since 2025-01-01T00:00:00Z'",
                 field="time",
             )
-        else:
-            _ = self._time  # made here, so that a wrong tick or epoch is refused at once
+        elif type(self.tick_us) is not int or self.tick_us < 1:
+            raise misfit(
+                "tick_us must be a whole number of microseconds, 1 or more, not "
+                f"{brief(self.tick_us)}; give it as an int",
+                field="tick",
+                value=self.tick_us,
+                limit=1,
+            )
+        elif self.epoch_us is not None:
+            self._check_epoch(self.epoch_us, clock.wall_us())
+
+    def _check_epoch(self, epoch_us: int, now_us: int) -> None:
+        if type(epoch_us) is not int or epoch_us < _EARLIEST_US:
+            raise misfit(
+                f"{brief(epoch_us)} is not an epoch; give µs since 1970, an int from the year 1 on",
+                field="since",
+                value=epoch_us,
+                limit=_EARLIEST_US,
+            )
+        if epoch_us > now_us:
+            raise misfit(
+                f"the epoch {clock.moment_text(epoch_us)} is in the future (it is "
+                f"{clock.moment_text(now_us)}); choose an earlier one, or set the clock of this "
+                "host",
+                field="since",
+                value=epoch_us,
+                limit=now_us,
+            )
