@@ -1,10 +1,13 @@
 """Packed slots: the same answers as the table's, also after being packed."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.claims.packed_slots import PackedSlots
+from frazil.claims.packed_slots import PackedSlots, packed, unpacked
+from frazil.claims.record import Record
 from frazil.claims.slots import Slot, SlotTable
+from frazil.errors import ConfigError
 
 TICKS = st.integers(0, 12)
 NUMBERS = st.integers(0, 9)
@@ -71,3 +74,15 @@ def test_names_of_the_gone_are_forgotten():
         packed.put(0, Slot(n, n, "t", f"holder:{n}"))
     assert len(packed.pack()) < 500
     assert packed.get(0).holder == "holder:999"
+
+
+def test_a_record_as_one_value():
+    record = Record(PackedSlots(), "sid", "incarnation", revision=3)
+    record.slots.put(4, Slot(9, 2))
+    found, noted = unpacked(packed(record, {"era": "x"}), dict, "rm")
+    assert noted == {"era": "x"}
+    assert (found.sid, found.revision, found.slots.get(4)) == ("sid", 3, Slot(9, 2))
+    assert unpacked(packed(record), dict, "rm")[1] == unpacked(b"", dict, "rm")[1] == {}
+    for wrong in (b"x", b"7", b'{"noted": 7}', b'{"strange": 7}'):
+        with pytest.raises(ConfigError, match=r"another program.*\(rm\)"):
+            unpacked(wrong, dict, "rm")

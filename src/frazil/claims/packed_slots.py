@@ -1,4 +1,4 @@
-"""The slots of a record as one value, for stores that keep a namespace in one row or one key.
+"""A record's slots, or all of it, as one value, for stores with a row or a key for a namespace.
 
 Such a store reads and writes all slots in every verb while the record is locked. A verb changes one
 slot of thousands and must not spend time on the others, as it would with an object or a JSON text
@@ -19,10 +19,16 @@ import sys
 import zlib
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import fields
 from struct import Struct
+from typing import TypeVar
 
+from frazil.claims.record import Record
 from frazil.claims.slots import UNTOUCHED, Slot
+from frazil.errors import ConfigError
+
+Notes = TypeVar("Notes")
 
 _PLAIN, _DEFLATED = b"\x01", b"\x02"  # the version of the format, and its form
 _DEFLATE_FROM = 1 << 18
@@ -156,6 +162,33 @@ class PackedSlots:
         new_index = {old: new for new, old in enumerate(kept)}
         self._names = [self._names[old] for old in kept]
         self._holder = array("I", [new_index[old] for old in self._holder])
+
+
+def packed(record: Record, noted: object = ()) -> bytes:
+    """A record: a line of JSON, with what is noted beside it, and the slots."""
+    assert isinstance(record.slots, PackedSlots)
+    head = {f.name: getattr(record, f.name) for f in fields(record) if f.name != "slots"}
+    head |= {"noted": noted} if noted else {}
+    return json.dumps(head).encode() + b"\n" + record.slots.pack()
+
+
+def unpacked(value: bytes, notes: Callable[..., Notes], cure: str) -> tuple[Record, Notes]:
+    """The record of such a value, and what is noted beside it; both are empty without a value.
+
+    cure: how to delete it. Raises ConfigError for a value of another program.
+    """
+    if not value:
+        return Record(PackedSlots()), notes()
+    head, _, slots = value.partition(b"\n")
+    try:
+        told = json.loads(head)
+        noted = notes(**told.pop("noted", {}))
+        return Record(PackedSlots(slots), **told), noted
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            "the record of this namespace was written by another program or version of frazil; "
+            f"delete it ({cure}): members then wait one horizon"
+        ) from error
 
 
 def _little(column: "array[int]") -> bytes:

@@ -4,16 +4,13 @@ The value is a random mark (16 characters), a line of JSON, and the packed slots
 the head of the record and its writers' notes, which show a loss (see ``registry``).
 """
 
-import json
 from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from frazil.claims.packed_slots import PackedSlots
+from frazil.claims.packed_slots import packed, unpacked
 from frazil.claims.record import Record
-from frazil.errors import ConfigError
-from frazil.registries.base import RECORD_COLUMNS
 
 _MARK_CHARACTERS = 16
 
@@ -93,22 +90,10 @@ def around(answer: dict[str, Any]) -> dict[str, Any]:
 
 def parsed(value: bytes) -> tuple[Record, Noted]:
     """The record and the notes in a value; an empty record if there is none."""
-    if not value:
-        return Record(PackedSlots()), Noted()
-    head, _, slots = value[_MARK_CHARACTERS:].partition(b"\n")
-    try:
-        told = json.loads(head)
-        noted = Noted(**told.pop("noted"))
-        return Record(PackedSlots(slots), **told), noted
-    except (ValueError, TypeError, KeyError) as error:
-        raise ConfigError(
-            "the key of this namespace was written by another program or version of frazil; delete "
-            "it (etcdctl del frazil/record/NAMESPACE): members then wait one horizon"
-        ) from error
+    body = value[_MARK_CHARACTERS:] or value  # a value that is too short is not an empty one
+    return unpacked(body, Noted, "etcdctl del frazil/record/NAMESPACE")
 
 
 def written(mark: bytes, record: Record, noted: Noted) -> bytes:
     """The value of a record."""
-    assert isinstance(record.slots, PackedSlots)
-    head = {name: getattr(record, name) for name in RECORD_COLUMNS} | {"noted": asdict(noted)}
-    return mark + json.dumps(head).encode() + b"\n" + record.slots.pack()
+    return mark + packed(record, asdict(noted))

@@ -21,7 +21,6 @@ Limits: an ensemble that was turned into a single server keeps its epoch, which 
 a start. One node holds at most 1 MiB (``jute.maxbuffer``), which is 20,000 used node numbers.
 """
 
-import json
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -29,11 +28,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from frazil.claims.packed_slots import PackedSlots
+from frazil.claims.packed_slots import packed, unpacked
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
 from frazil.inputs.url import Options, Url, host_port, tls_files
-from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
+from frazil.registries.base import Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.shared_links import SharedLinks
 from frazil.registries.zookeeper.doctor import examine
@@ -86,12 +85,12 @@ class ZookeeperRegistry(RecordRegistry):
             state = link.read(self.namespace, self._bytes)
             self.read_ns = boot_ns()
             self._bytes = len(state.data)
-            record = _parsed(state.data, self.namespace)
+            record, _ = unpacked(state.data, dict, "deleteall in zkCli.sh")
             self._read_us = state.now_us
             before = record.sid, record.revision
             yield record, _incarnation(state, record.incarnation)
             if (record.sid, record.revision) != before:
-                link.write(self.namespace, _written(record), state.version)
+                link.write(self.namespace, packed(record), state.version)
 
     def examine(self) -> StoreReport:
         before_us = wall_us()
@@ -114,26 +113,6 @@ def _incarnation(state: State, known: str) -> str:
     if before == root and start and abs(int(start) - state.start_ms) < _SAME_START_MS:
         return known
     return f"{root}/start {state.start_ms}"
-
-
-def _parsed(data: bytes, namespace: str) -> Record:
-    """The record in a node; an empty one if there is none."""
-    if not data:
-        return Record(PackedSlots())
-    head, _, slots = data.partition(b"\n")
-    try:
-        return Record(PackedSlots(slots), **json.loads(head))
-    except (ValueError, TypeError) as error:
-        raise ConfigError(
-            f"the node of namespace {namespace!r} was written by another program or version of "
-            "frazil; delete it (deleteall in zkCli.sh): members then wait one horizon"
-        ) from error
-
-
-def _written(record: Record) -> bytes:
-    assert isinstance(record.slots, PackedSlots)
-    head = {name: getattr(record, name) for name in RECORD_COLUMNS}
-    return json.dumps(head).encode() + b"\n" + record.slots.pack()
 
 
 def _driver_options(url: Url, options: Options) -> dict[str, Any]:
