@@ -8,7 +8,8 @@ import random
 import time
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from contextlib import suppress
+from typing import Any
 
 from frazil.claims.claim import LastSeen, Snapshot, Terms, VerbRequest
 from frazil.claims.packed_slots import PackedSlots
@@ -23,16 +24,16 @@ from frazil.schemes.scheme import Scheme
 _TRIES = 6
 
 
+class NoTable(ConfigError):
+    """The table of the claims does not exist."""
+
+
+class Collided(RegistryUnavailable):
+    """The server rolled a transaction back, because it collided with another."""
+
+
 class TableRegistry(RecordRegistry):
-    """A registry in a table of a server.
-
-    code: the name of the fact of an error that tells which of the server's errors it is. no_table,
-    collisions: the values of a missing table, and of transactions that collided.
-    """
-
-    code: ClassVar[str]
-    no_table: ClassVar[Any]
-    collisions: ClassVar[tuple[Any, ...]]
+    """A registry in a table of a server."""
 
     _links: SharedLinks[Any]
     _read_us = 0
@@ -64,10 +65,8 @@ class TableRegistry(RecordRegistry):
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         try:
             return self._repeated(verb)
-        except ConfigError as error:
-            if error.facts.get(self.code) != self.no_table:
-                raise
-            raise ConfigError(
+        except NoTable as error:
+            raise NoTable(
                 f"{self.url}: table frazil_namespace does not exist; create it with "
                 f"{self.init_command}, or as an administrator: {self.by_hand()}. After a lost "
                 "table members wait one horizon",
@@ -78,36 +77,26 @@ class TableRegistry(RecordRegistry):
         for tried in range(1, _TRIES):
             try:
                 return super().perform(verb)
-            except RegistryUnavailable as error:
-                if error.facts.get(self.code) not in self.collisions:
-                    raise
+            except Collided:
                 time.sleep(random.uniform(0.0, 0.01 * 2**tried))  # noqa: S311 - jitter
         return super().perform(verb)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        try:
+        with suppress(NoTable):
             return super().initialise(ask, start)
-        except ConfigError as error:
-            if error.facts.get(self.code) != self.no_table:
-                raise
         self.create_table()
         return super().initialise(ask, start)
 
     def prepare(self) -> None:
         try:
             super().look()
-        except ConfigError as error:
-            if error.facts.get(self.code) != self.no_table:
-                raise
+        except NoTable:
             self.create_table()
 
     def look(self) -> Snapshot | None:
-        try:
+        with suppress(NoTable):
             return super().look()
-        except ConfigError as error:
-            if error.facts.get(self.code) != self.no_table:
-                raise
-            return None
+        return None
 
     def row_of(self, record: Record, found: int) -> dict[str, Any]:
         """The columns of a record, to replace the one of revision ``found``."""

@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
+from frazil.registries.tabled import Collided, NoTable
 from frazil.system.clock import boot_s
 from frazil.system.extras import needs
 from frazil.system.imports import path_beside
@@ -32,12 +33,10 @@ with needs("mysql: needs PyMySQL", "mysql"):
     from pymysql.connections import Connection
     from pymysql.constants import CLIENT
 
-NO_TABLE = 1146  # the error number of a table that does not exist
+_NO_TABLE = 1146  # the error number of a table that does not exist
 EXISTS = 1359  # the error number of a trigger that exists already
 DENIED = (1142, 1227, 1419)  # the error numbers of a trigger that this user may not create
-COLLISIONS = (1020, 1213)
-"""The error numbers of transactions that collided: changed since it was read, deadlock."""
-
+_COLLIDED = {1020, 1213}  # changed since it was read, deadlock
 _LOCK_S = 3
 _PATIENCE_S = 4.0
 # A pooler may give each message another session, so each verb sets what it depends on.
@@ -160,7 +159,7 @@ _RIGHTS = (
 )
 _STANDBY = "the server is read-only, as a replica is; use the primary"
 _REFUSALS = {  # by error number: errors that a person must correct
-    NO_TABLE: _MISSING,
+    _NO_TABLE: _MISSING,
     1044: "grant the user rights on the database in the URL",
     1045: "set the right user and password in the URL",
     1046: "name the database in the URL: mysql://user@host/database",
@@ -200,7 +199,9 @@ def _explained(error: Exception, url: str, *, committing: bool) -> FrazilError:
     facts = {"url": url, "number": number}
     if number in _REFUSALS:
         step = _REFUSALS[number].format(url=url, command=table_command(url))
-        return ConfigError(f"{url}: {said}; {step}", **facts)
+        refusal = NoTable if number == _NO_TABLE else ConfigError
+        return refusal(f"{url}: {said}; {step}", **facts)
     advice = _CAUSES.get(number, "check that the server runs and can be reached")
     known = not committing or number in _ROLLED_BACK
-    return RegistryUnavailable(f"{url}: {said}; {advice}", outcome_known=known, **facts)
+    passing = Collided if number in _COLLIDED else RegistryUnavailable
+    return passing(f"{url}: {said}; {advice}", outcome_known=known, **facts)

@@ -42,7 +42,7 @@ from frazil.inputs.url import Options, Url, host_port, tls_context, tls_files
 from frazil.registries.base import RECORD_COLUMNS, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.mysql.doctor import QUESTION, STATUS, examine
-from frazil.registries.mysql.link import COLLISIONS, DENIED, EXISTS, NO_TABLE, Link, table_command
+from frazil.registries.mysql.link import DENIED, EXISTS, Link, table_command
 from frazil.registries.shared_links import SharedLinks
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
@@ -94,8 +94,6 @@ class MysqlRegistry(TableRegistry):
     Options: ``?horizon=`` (default 5 s), ``?socket=`` (a path, instead of host and port); for TLS
     ``?ca=``, ``?cert=`` and ``?key=``, files.
     """
-
-    code, no_table, collisions = "number", NO_TABLE, COLLISIONS
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()

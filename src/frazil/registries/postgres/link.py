@@ -18,6 +18,7 @@ from urllib.parse import unquote
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.inputs.masking import masked
+from frazil.registries.tabled import Collided, NoTable
 from frazil.system.clock import boot_s
 from frazil.system.extras import needs
 from frazil.system.imports import path_beside
@@ -28,7 +29,8 @@ with needs("postgresql: needs psycopg 3", "postgres"):
     import psycopg
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-NO_TABLE = "42P01"  # the SQLSTATE of a table that does not exist
+_NO_TABLE = "42P01"  # the SQLSTATE of a table that does not exist
+_COLLIDED = {"40001", "40P01"}  # serialisation failure, deadlock
 STATEMENT_S = 3  # the server's time limit for a statement
 _PATIENCE_S = 4.0
 _LIBPQ = {
@@ -160,7 +162,7 @@ _STANDBY = (
     "?target_session_attrs=read-write"
 )
 _REFUSALS = {  # by SQLSTATE: errors that a person must correct
-    NO_TABLE: _MISSING,
+    _NO_TABLE: _MISSING,
     "3F000": _MISSING,
     "42501": _RIGHTS,
     "42703": "another version of frazil created the table; use that version, or add the columns "
@@ -214,7 +216,9 @@ def _explained(error: psycopg.Error, url: str, *, committing: bool) -> FrazilErr
     facts = {"url": url, "sqlstate": state}
     if state in _REFUSALS:
         step = _REFUSALS[state].format(url=url, command=table_command(url))
-        return ConfigError(f"{url}: {said}; {step}", **facts)
+        refusal = NoTable if state == _NO_TABLE else ConfigError
+        return refusal(f"{url}: {said}; {step}", **facts)
     advice = _CAUSES.get(state or "") or _CAUSES.get((state or "")[:2])
     advice = advice or "check that the server runs and can be reached"
-    return RegistryUnavailable(f"{url}: {said}; {advice}", outcome_known=known, **facts)
+    passing = Collided if state in _COLLIDED else RegistryUnavailable
+    return passing(f"{url}: {said}; {advice}", outcome_known=known, **facts)

@@ -51,7 +51,6 @@ from frazil.registries.doctor import StoreReport
 from frazil.registries.postgres import ids
 from frazil.registries.postgres.doctor import IDS_QUESTION, IDS_ROWS, QUESTION, examine, examine_ids
 from frazil.registries.postgres.link import (
-    NO_TABLE,
     STATEMENT_S,
     Cursor,
     Link,
@@ -67,7 +66,6 @@ from frazil.system.clock import boot_ns, wall_us
 from frazil.system.imports import text_beside
 
 _IDLE_S = 2  # how long an idle member may keep the row locked
-_COLLISIONS = ("40001", "40P01")  # serialisation failure, deadlock
 _COLUMNS = ", ".join(RECORD_COLUMNS)
 _FROM = "FROM frazil_namespace WHERE name = %(name)s"
 _OURS = "(writer & 4294967295) = xmin::text::bigint"
@@ -112,8 +110,6 @@ def schema() -> str:
 
 class PostgresRegistry(TableRegistry):
     """A registry in a table. ``?horizon=`` (default 5 s); other options are libpq's."""
-
-    code, no_table, collisions = "sqlstate", NO_TABLE, _COLLISIONS
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
