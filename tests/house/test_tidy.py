@@ -45,7 +45,7 @@ TERMINAL = {"click", "rich"}
 # Loaded by the registry that is asked for, and by no other module.
 DRIVERS = {"MySQLdb", "etcd3gw", "kazoo", "psycopg", "pymysql", "redis", "urllib3"}
 # Loaded by whoever opens the address of a service.
-CLIENT = {"httpx"}
+CLIENT = {"aiohttp"}
 # Known to the service alone, which is loaded when it is asked for.
 SERVER = {"opentelemetry", "prometheus_client", "starlette", "uvicorn"}
 OWNED = {
@@ -260,7 +260,7 @@ def test_allowed_things_are_allowed() -> None:
     assert package_faults(ast.parse("__all__ = []\nimport psycopg"), "registries") == []
     assert package_faults(ast.parse("__all__ = []\nimport uvicorn"), "service") == []
     assert package_faults(ast.parse("import psycopg"), "registries.postgres.link") == []
-    assert package_faults(ast.parse("import httpx"), "remote.http.generator") == []
+    assert package_faults(ast.parse("import aiohttp"), "remote.http.generator") == []
     lazy = "def f():\n    import numpy\nif TYPE_CHECKING:\n    import numpy"
     assert package_faults(ast.parse(f"__all__: list[str] = []\n{lazy}"), "layout") == []
     assert package_faults(ast.parse("import numpy"), "schemes.arrays") == []

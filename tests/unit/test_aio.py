@@ -27,7 +27,7 @@ from tests.tools.strikes import Struck, every, raise_struck, strike
 from tests.tools.waiting import until
 from tests.unit.service.conftest import Service
 
-needs("httpx", "the client of a service")
+needs("aiohttp", "the client of a service")
 
 CONFIG = """
 [namespaces.a]

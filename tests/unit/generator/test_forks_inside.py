@@ -15,7 +15,7 @@ from tests.servers.icicle import Caller
 from tests.servers.redis import Server
 from tests.unit.service.conftest import Service
 
-needs("httpx", "the client of a service")
+needs("aiohttp", "the client of a service")
 
 BEGIN = """
 import asyncio, json, os, sys, threading, time

@@ -31,7 +31,7 @@ from tests.servers.redis import Server
 from tests.tools.trickle import Trickle
 from tests.unit.service.conftest import Service
 
-needs("httpx", "the client of a service")
+needs("aiohttp", "the client of a service")
 
 ICICLE = frazil.scheme("icicle")
 LITTLE_S = 30.0  # for a machine that has other things to do

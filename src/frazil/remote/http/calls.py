@@ -2,10 +2,6 @@
 
 There is no claim to give back: a process that dies or forks loses only the IDs that it requested.
 
-A cancelled task or a signal handler that raises an exception leaves a connection in use. So a
-connection serves one call at a time, and is closed if the call does not read a whole reply. Those
-that no call uses are ``idle``; taking one from a deque and putting one back are atomic.
-
 A reply may be lost, a service may restart, a balancer may use a dead one. A retry is safe, so a
 temporary error is retried until the deadline. The pauses double, with jitter, so that callers do
 not retry in step, and are at least as long as ``Retry-After``. A service that accepts a connection
@@ -17,17 +13,16 @@ their length gives their number, and numpy reads them directly.
 """
 
 from array import array
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from math import inf
-from random import random
 from sys import byteorder
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from frazil.errors import FrazilError, PoolExhausted, RegistryUnavailable, TryLater
 from frazil.generator.complaints import closed
+from frazil.generator.pacing import Retries, jitter
 from frazil.inputs.duration import duration_text
 from frazil.remote.base import Life
 from frazil.remote.http.config import NONCE, ServiceConfig
@@ -41,16 +36,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STEP = 100_000  # the most IDs in one request; they are skipped together if the reply is lost
-_MOST_IDLE = 20
 _LEAST_PATIENCE_S = 0.25
-_FIRST_PAUSE_S = 0.05
-_LONGEST_PAUSE_S = 2.0
-
-LineT = TypeVar("LineT")
 
 
-class ServiceCalls(Life, Generic[LineT]):
-    """The life of a generator in one process. idle: the connections that no call uses."""
+class ServiceCalls(Life):
+    """The life of a generator in one process."""
 
     attempt: Callable[[int, float], Any]
     """Request a number of IDs within a number of seconds; return them packed."""
@@ -59,19 +49,11 @@ class ServiceCalls(Life, Generic[LineT]):
         super().__init__(config)
         self.config = config
         self.closed = False
-        self.idle: deque[LineT] = deque()
 
     def check(self) -> None:
         super().check()
         if self.closed:
             raise closed()
-
-    def surplus(self) -> LineT | None:
-        """Take an idle connection that has to be closed, or None if there is none."""
-        with suppress(IndexError):
-            if self.closed or len(self.idle) > _MOST_IDLE:
-                return self.idle.popleft()
-        return None
 
     def ids(self, count: int, within_s: float = inf) -> Steps[list[int]]:
         bodies = yield from self.bodies(count, within_s)
@@ -98,7 +80,7 @@ class ServiceCalls(Life, Generic[LineT]):
     def _asked(self, n: int, within_s: float) -> Steps[bytes]:
         """Get ``n`` packed IDs, with retries."""
         timeout_us = int(min(self.config.request.timeout_us, within_s * 1e6))
-        attempts = AttemptLoop(self.config.name, timeout_us, boot_s)
+        attempts = AttemptLoop(self.config.name, timeout_us)
         while True:
             self.check()
             try:
@@ -112,21 +94,19 @@ class ServiceCalls(Life, Generic[LineT]):
 
 
 class AttemptLoop:
-    """A call that begins now. name: the service in messages. clock: monotonic seconds."""
+    """A call that begins now. name: the service in messages."""
 
-    def __init__(self, name: str, timeout_us: int, clock: Callable[[], float]) -> None:
+    def __init__(self, name: str, timeout_us: int) -> None:
         self._name = name
         self._timeout_us = timeout_us
-        self._clock = clock
-        self._deadline_s = clock() + timeout_us / 1e6
-        self._pauses = 0
+        self._deadline_s = boot_s() + timeout_us / 1e6
+        self._retries = Retries()
         self._reasons: Counter[str] = Counter()
         self._only_full = True
 
     def patience_s(self) -> float:
         """Return how long the next attempt may take."""
-        left_s = self._deadline_s - self._clock()
-        return max(left_s / 2, _LEAST_PATIENCE_S)
+        return max((self._deadline_s - boot_s()) / 2, _LEAST_PATIENCE_S)
 
     def failed(self, error: FrazilError) -> float:
         """Return the pause before the next attempt. Raises the error if there is none."""
@@ -134,11 +114,9 @@ class AttemptLoop:
             raise error
         self._reasons[str(error)] += 1
         self._only_full = self._only_full and isinstance(error, PoolExhausted)
-        longest_s = min(_FIRST_PAUSE_S * 2**self._pauses, _LONGEST_PAUSE_S)
-        self._pauses += 1
         wanted_s = float(error.facts.get("retry_after_s", 0.0))
-        pause_s: float = wanted_s + longest_s * (0.5 + random() / 2)  # noqa: S311 - not a secret
-        if self._clock() + pause_s >= self._deadline_s:
+        pause_s = wanted_s + self._retries.pause_s(jitter())
+        if boot_s() + pause_s >= self._deadline_s:
             raise self._failure(max(wanted_s, 1.0)) from error
         return pause_s
 

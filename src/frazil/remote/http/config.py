@@ -7,7 +7,10 @@ logged and committed. It is the argument ``token``, or the environment variable 
 
 import os
 import re
+from base64 import b64encode
 from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from frazil.errors import ConfigError
 from frazil.generator.request import KEEP_US, Request
@@ -92,6 +95,26 @@ def configure_service(request: Request) -> ServiceConfig:
         prefetch=prefetch,
         token=token,
     )
+
+
+def proxy_of(config: ServiceConfig) -> tuple[tuple[str, int], dict[str, str]] | None:
+    """Return the proxy that the environment names for a service, and what it is sent, or None."""
+    scheme, _, rest = config.base.partition("://")
+    netloc, found = rest.partition("/")[0], getproxies()
+    text = found.get(scheme) or found.get("all")
+    if not text or proxy_bypass(netloc):
+        return None
+    proxy = urlsplit(text if "://" in text else f"http://{text}")
+    place = host_port(proxy.netloc.rpartition("@")[2], 80)
+    if proxy.scheme != "http" or place is None:
+        raise ConfigError(
+            f"the environment names a proxy of the kind {proxy.scheme}://; use one of http://, or "
+            "add the service's host to NO_PROXY"
+        )
+    if proxy.username is None:
+        return place, {}
+    user = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return place, {"Proxy-Authorization": f"Basic {b64encode(user.encode()).decode()}"}
 
 
 def _place(url: Url) -> str:

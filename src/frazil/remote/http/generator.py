@@ -3,28 +3,30 @@
 With ``?prefetch=N``, single IDs come from a buffer of up to N (see ``prefetch``).
 
 It uses ``http.client``, which has no lock that an interrupted call could leave locked. One deadline
-limits a whole attempt (see ``frazil.system.sockets``).
+limits a whole attempt (see ``frazil.system.sockets``). A signal handler that raises an exception
+leaves a connection in use. So a connection serves one call at a time, and is closed if the call
+does not read a whole reply. Those that no call uses are ``idle``; taking one from a deque and
+putting one back are atomic.
 """
 
 import ssl
-from base64 import b64encode
+from collections import deque
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any, Self
-from urllib.parse import unquote, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
-from frazil.errors import ConfigError
 from frazil.generator.generator import AsyncGenerator, Generator
 from frazil.generator.request import Request
 from frazil.inputs.url import host_port
 from frazil.remote.base import Served
 from frazil.remote.http.calls import ServiceCalls
-from frazil.remote.http.config import ServiceConfig, configure_service
+from frazil.remote.http.config import ServiceConfig, configure_service, proxy_of
 from frazil.remote.http.reply import in_words
 from frazil.system.clock import boot_s
 from frazil.system.imports import load
 from frazil.system.sockets import cut_in_children, is_quiet, limited
 
+_MOST_IDLE = 20
 _KEPT_S = 5.0  # a balancer may forget a connection that is idle for longer
 _PART = 1 << 16
 _ERRORS = (OSError, HTTPException, UnicodeError)
@@ -36,7 +38,7 @@ class _Line(HTTPConnection):
     def __init__(self, life: "_Life") -> None:
         self.sock: Any
         self._life = life
-        self._proxy = _proxy(life.scheme, life.netloc)
+        self._proxy = proxy_of(life.config)
         self._used_s = 0.0
         self._wire: Any = None
         super().__init__(*(self._proxy[0] if self._proxy else life.place))
@@ -84,14 +86,15 @@ class _Line(HTTPConnection):
         return boot_s() - self._used_s < _KEPT_S and is_quiet(self.fileno())
 
 
-class _Life(ServiceCalls[_Line]):
+class _Life(ServiceCalls):
     def __init__(self, config: ServiceConfig) -> None:
         super().__init__(config)
-        self.scheme, _, rest = config.base.partition("://")
-        self.netloc = rest.partition("/")[0]
-        self.origin = f"{self.scheme}://{self.netloc}"
-        self.tls = ssl.create_default_context() if self.scheme == "https" else None
-        self.place = host_port(self.netloc, 443 if self.tls else 80) or ("", 0)
+        self.idle: deque[_Line] = deque()
+        scheme, _, rest = config.base.partition("://")
+        netloc = rest.partition("/")[0]
+        self.origin = f"{scheme}://{netloc}"
+        self.tls = ssl.create_default_context() if scheme == "https" else None
+        self.place = host_port(netloc, 443 if self.tls else 80) or ("", 0)
 
     def attempt(self, n: int, patience_s: float) -> bytes:
         url, headers = self.config.asking(n)
@@ -127,8 +130,9 @@ class _Life(ServiceCalls[_Line]):
         self._close_surplus()
 
     def _close_surplus(self) -> None:
-        while (line := self.surplus()) is not None:
-            line.close()
+        with suppress(IndexError):
+            while self.closed or len(self.idle) > _MOST_IDLE:
+                self.idle.popleft().close()
 
 
 class ServiceGenerator(Served[_Life]):
@@ -146,25 +150,6 @@ class ServiceGenerator(Served[_Life]):
             self.close()
 
 
-def _proxy(scheme: str, netloc: str) -> tuple[tuple[str, int], dict[str, str]] | None:
-    """Return the proxy that the environment names for a service, and what it is sent, or None."""
-    found = getproxies()
-    text = found.get(scheme) or found.get("all")
-    if not text or proxy_bypass(netloc):
-        return None
-    proxy = urlsplit(text if "://" in text else f"http://{text}")
-    place = host_port(proxy.netloc.rpartition("@")[2], 80)
-    if proxy.scheme != "http" or place is None:
-        raise ConfigError(
-            f"the environment names a proxy of the kind {proxy.scheme}://; use one of http://, or "
-            "add the service's host to NO_PROXY"
-        )
-    if proxy.username is None:
-        return place, {}
-    user = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-    return place, {"Proxy-Authorization": f"Basic {b64encode(user.encode()).decode()}"}
-
-
 def open_generator(request: Request) -> Generator:
     """Open a generator. Raises ConfigError; contacts nothing."""
     load("encodings.idna")  # the first call would import it: see frazil.system.imports
@@ -172,8 +157,7 @@ def open_generator(request: Request) -> Generator:
 
 
 def open_async_generator(request: Request) -> AsyncGenerator:
-    """Open a generator for asyncio. If httpx is missing, this fails and not the first ID."""
-    from frazil.remote.http.async_generator import AsyncService, the_driver
+    """Open a generator for asyncio. If aiohttp is missing, this fails and not the first ID."""
+    from frazil.remote.http.async_generator import AsyncService
 
-    the_driver()
     return AsyncService(configure_service(request))

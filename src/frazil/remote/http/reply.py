@@ -24,7 +24,7 @@ _WORDS_MOST = 300
 _PAGE_MOST = 65_536  # bytes of a reply without IDs
 _NOT_NOW = {429, 502, 503, 504}
 _RETRY_MOST_S = 3_600.0
-_INVALID = {"InvalidURL", "UnsupportedProtocol"}  # of http.client and of httpx
+_INVALID = {"InvalidURL", "InvalidUrlClientError"}  # of http.client and of aiohttp
 
 
 class Gathered:
@@ -132,7 +132,7 @@ def _explained(config: ServiceConfig, error: Exception) -> FrazilError:
     what = f"{type(error).__name__} {_plain(str(error))}".strip()
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, ssl.SSLCertVerificationError):
+        if type(cause) is ssl.SSLCertVerificationError:  # not aiohttp's, which has no message
             return ConfigError(
                 f"{config.name}: its certificate is not trusted ({cause.verify_message}); "
                 "SSL_CERT_FILE names the authorities to trust"

@@ -8,7 +8,7 @@ from frazil.errors import ConfigError, LayoutExhausted
 from frazil.system import clock
 from tests.needs import needs
 
-needs("httpx", "the client of a service")
+needs("aiohttp", "the client of a service")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tests.needs import needs
 from tests.tools.proxy import Faults, Proxy
 from tests.unit.service.conftest import Service
 
-needs("httpx", "the client of a service")
+needs("aiohttp", "the client of a service")
 
 TOKEN = "frazil_right"
 CONFIG = f"""
@@ -208,7 +208,6 @@ class TestSecrets:
         with pytest.raises(ConfigError) as caught:
             asyncio.run(awaited(at(wire, "/nope")))
         seen.append(str(caught.value))
-        assert [record for record in caplog.records if record.name.startswith("httpcore")]
         assert not [text for text in [*seen, caplog.text] if TOKEN in text]
 
     def test_none_in_the_url(self):

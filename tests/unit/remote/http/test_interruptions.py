@@ -20,7 +20,7 @@ from tests.tools.proxy import Proxy
 from tests.tools.strikes import Struck, raise_struck, strike
 from tests.unit.service.conftest import Service
 
-needs("httpx", "the client of a service")
+needs("aiohttp", "the client of a service")
 
 CONFIG = '[namespaces.a]\nregistry = "memory:"\n'
 FDS = Path("/proc/self/fd")

@@ -1,5 +1,6 @@
 """The client of a service behind the proxies that the environment names."""
 
+import asyncio
 import contextlib
 import socket
 import threading
@@ -8,6 +9,7 @@ from base64 import b64encode
 import pytest
 
 import frazil
+from frazil import aio
 from frazil.errors import ConfigError
 from tests.servers.certificates import make_certificates
 from tests.unit.service.conftest import Service
@@ -80,11 +82,17 @@ def proxy(service):
         yield proxy
 
 
+async def awaited(url):
+    async with aio.open(url, timeout=60) as ids:
+        return await ids()
+
+
 class TestHttp:
     def test_all_proxy_without_a_scheme(self, proxy, monkeypatch):
         monkeypatch.setenv("ALL_PROXY", f"127.0.0.1:{proxy.port}")
         with frazil.open("http://127.0.0.1:9/a", timeout=60) as ids:
             assert ids()
+        assert asyncio.run(awaited("http://127.0.0.1:9/a"))
 
     def test_no_proxy(self, service, proxy, monkeypatch):
         monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
@@ -115,7 +123,9 @@ class TestHttps:
             monkeypatch.setenv("HTTPS_PROXY", f"http://me:word@127.0.0.1:{proxy.port}")
             with frazil.open("https://localhost:9/a", timeout=60) as ids:
                 assert len(set(ids.take(5)) | {ids()}) == 6
-        lines = proxy.heads[0].split("\r\n")
-        assert lines[0].startswith("CONNECT localhost:9 ")
-        assert f"Proxy-Authorization: Basic {b64encode(b'me:word').decode()}" in lines
-        assert len(proxy.heads) == 1
+            assert asyncio.run(awaited("https://localhost:9/a"))
+        for head in proxy.heads:
+            lines = head.split("\r\n")
+            assert lines[0].startswith("CONNECT localhost:9 ")
+            assert f"Proxy-Authorization: Basic {b64encode(b'me:word').decode()}" in lines
+        assert len(proxy.heads) == 2

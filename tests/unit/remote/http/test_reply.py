@@ -11,7 +11,7 @@ import frazil
 from frazil.errors import ConfigError, PoolExhausted, RegistryUnavailable, Stopped
 from tests.needs import needs
 
-needs("httpx", "the client of a service")
+needs("aiohttp", "the client of a service")
 
 
 class Impostor(BaseHTTPRequestHandler):
