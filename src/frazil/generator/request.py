@@ -167,7 +167,7 @@ def _given(registry: Registry, scheme: Scheme, url: UrlInput | None, namespace: 
             "make the registry for this scheme, or pass its scheme as scheme=",
             url=registry.url,
         )
-    return Url(registry.url, registry.url, GIVEN, "", "", ())
+    return Url(registry.url, registry.url, "", GIVEN, "", "", ())
 
 
 def patience_us(timeout: Duration | None) -> int | None:

@@ -58,14 +58,12 @@ KINDS: dict[str, Kind] = {
 }
 """The kinds of frazil, by the part of the URL before its colon."""
 
-GIVEN = ""
+GIVEN = Kind("", "registry", "")
 """The kind of a registry that was passed as an object (``open(registry=)``), and has no URL."""
 
 
 def kind_of(name: str) -> Kind | None:
     """The kind of that name, of frazil or of an installed package; None if there is none."""
-    if name == GIVEN:
-        return Kind("", "registry", "")
     return KINDS.get(name) or _installed().get(name)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from frazil.errors import ConfigError, brief
 from frazil.inputs.duration import duration_us
-from frazil.inputs.kinds import GIVEN, Kind, kind_of, kinds
+from frazil.inputs.kinds import Kind, kind_of, kinds
 from frazil.inputs.masking import masked
 from frazil.system.imports import load
 
@@ -65,26 +65,20 @@ class Url:
     """A URL and its parts. ``str()`` of it is ``shown``.
 
     text: the URL with its password. shown: the URL as the caller wrote it, with the password
-    masked. kind: the part before the colon. netloc, path: as in RFC 3986, not decoded. query: names
-    and values, decoded; each name occurs once.
+    masked. kind: the part before the colon, and opened_by what it means. netloc, path: as in RFC
+    3986, not decoded. query: names and values, decoded; each name occurs once.
     """
 
     text: str = field(repr=False)
     shown: str
     kind: str
+    opened_by: Kind = field(repr=False)
     netloc: str = field(repr=False)
     path: str
     query: tuple[tuple[str, str], ...] = field(repr=False)
 
     def __str__(self) -> str:
         return self.shown
-
-    @property
-    def opened_by(self) -> Kind:
-        """The kind of this URL."""
-        found = kind_of(self.kind)
-        assert found is not None  # it was there when the URL was parsed
-        return found
 
     @property
     def maker(self) -> str:
@@ -169,7 +163,8 @@ def parse_url(text: str) -> Url:
     from urllib.parse import parse_qsl, unquote, urlsplit
 
     kind, colon, _ = text.partition(":")
-    if not colon or kind == GIVEN or kind_of(kind) is None:
+    opened_by = kind_of(kind) if colon else None
+    if opened_by is None:
         from difflib import get_close_matches  # slow to import, and only errors need it
 
         near = get_close_matches(kind, kinds(), 1)
@@ -193,7 +188,7 @@ def parse_url(text: str) -> Url:
         raise ConfigError(f"the URL that begins with {kind}: is invalid: {error}") from None
     if len(dict(pairs)) < len(pairs):
         raise ConfigError(f"{masked(text)}: an option is given twice", url=masked(text))
-    return Url(text, masked(text), kind, parts.netloc, parts.path, tuple(pairs))
+    return Url(text, masked(text), kind, opened_by, parts.netloc, parts.path, tuple(pairs))
 
 
 class Options:
