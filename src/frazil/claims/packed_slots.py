@@ -25,7 +25,7 @@ from struct import Struct
 from typing import TypeVar
 
 from frazil.claims.record import Record
-from frazil.claims.slots import UNTOUCHED, Slot
+from frazil.claims.slots import UNTOUCHED, Slot, Slots
 from frazil.errors import ConfigError
 
 Notes = TypeVar("Notes")
@@ -38,7 +38,7 @@ _OTHER = (1 << 64) - 1  # stands for a token that is not 16 hexadecimal digits
 _HEX = frozenset("0123456789abcdef")
 
 
-class PackedSlots:
+class PackedSlots(Slots):
     """The slots of a namespace; see ``slots.Slots``. ``PackedSlots(slots.pack())`` is a copy."""
 
     __slots__ = ("_holder", "_n", "_names", "_others", "_since", "_start", "_token", "_until")
@@ -61,12 +61,10 @@ class PackedSlots:
         return _DEFLATED + zlib.compress(body, 1)
 
     def get(self, n: int) -> Slot:
-        """Slot number n."""
         i = bisect_left(self._n, n)
         return self._slot(i) if self._n[i : i + 1] == array("Q", [n]) else UNTOUCHED
 
     def put(self, n: int, slot: Slot) -> None:
-        """Store slot number n."""
         assert 0 <= slot.start <= slot.until
         i = bisect_left(self._n, n)
         if self._n[i : i + 1] != array("Q", [n]):
@@ -81,7 +79,6 @@ class PackedSlots:
             self._holder[i] = self._names.index(slot.holder)
 
     def best_free(self, now: int, guard: int, among: range) -> int | None:
-        """The slot with the greatest floor that is not above ``now``; on a tie the lowest slot."""
         if guard > now:
             return None
         low, high = self._span(among)
@@ -93,7 +90,6 @@ class PackedSlots:
         return min((n for n in (old, self._untouched(among)) if n is not None), default=None)
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
-        """The slot with the least floor; on a tie one that is not held, then the lowest."""
         low, high = self._span(among)
         best = None
         columns = (self._until[low:high], self._token[low:high], self._n[low:high])
@@ -108,7 +104,6 @@ class PackedSlots:
         return best[2]
 
     def void_tokens(self) -> None:
-        """Remove every token. Such a slot is empty, unlike one that was given back."""
         size = len(self._n)
         for i, token in enumerate(self._token):
             if token:
@@ -118,7 +113,6 @@ class PackedSlots:
         self._names, self._others = [""], {}
 
     def stored(self) -> Iterator[tuple[int, Slot]]:
-        """All slots that were ever put, by number."""
         return ((n, self._slot(i)) for i, n in enumerate(self._n))
 
     def _slot(self, i: int) -> Slot:

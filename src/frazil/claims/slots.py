@@ -26,6 +26,8 @@ UNTOUCHED = Slot()
 class Slots(Protocol):
     """What the verbs need of a record's slots. A slot that was never put is UNTOUCHED."""
 
+    __slots__ = ()
+
     def get(self, n: int) -> Slot:
         """Slot number n."""
 
@@ -39,26 +41,26 @@ class Slots(Protocol):
         """The slot with the least floor; on a tie one that is not held, then the lowest."""
 
     def void_tokens(self) -> None:
-        """Remove every token, and set the start of these slots to their ``until``."""
+        """Remove every token, and set the start of these slots to their ``until``.
+
+        Such a slot is empty, unlike one that was given back.
+        """
 
     def stored(self) -> Iterator[tuple[int, Slot]]:
         """All slots that were ever put, by number."""
 
 
-class SlotTable(dict[int, Slot]):
+class SlotTable(dict[int, Slot], Slots):
     """Slots in memory, for stores that read and write the whole record."""
 
     def get(self, n: int) -> Slot:  # type: ignore[override]
-        """Slot number n."""
         return super().get(n, UNTOUCHED)
 
     def put(self, n: int, slot: Slot) -> None:
-        """Store slot number n."""
         assert 0 <= slot.start <= slot.until
         self[n] = slot
 
     def best_free(self, now: int, guard: int, among: range) -> int | None:
-        """The slot with the greatest floor that is not above ``now``; on a tie the lowest slot."""
         if guard > now:
             return None
         above = [(-s.until, n) for n, s in self.items() if guard < s.until <= now and n in among]
@@ -67,7 +69,6 @@ class SlotTable(dict[int, Slot]):
         return next((n for n in among if self.get(n).until <= guard), None)
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
-        """The slot with the least floor; on a tie one that is not held, then the lowest."""
         free = next((n for n in among if n not in self), None)
         candidates = [n for n in self if n in among]
         if free is not None:
@@ -80,11 +81,9 @@ class SlotTable(dict[int, Slot]):
         return min(candidates, key=rank)
 
     def void_tokens(self) -> None:
-        """Remove every token. Such a slot is empty, unlike one that was given back."""
         for n, slot in self.items():
             if slot.token:
                 self[n] = Slot(slot.until, slot.until)
 
     def stored(self) -> Iterator[tuple[int, Slot]]:
-        """All slots that were ever put, by number."""
         return iter(sorted(self.items()))

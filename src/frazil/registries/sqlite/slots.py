@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from frazil.claims.slots import UNTOUCHED, Slot
+from frazil.claims.slots import UNTOUCHED, Slot, Slots
 from frazil.errors import ConfigError
 from frazil.system.imports import text_beside
 
@@ -19,8 +19,8 @@ APPLICATION_ID = _FRAZIL | _SCHEMA_VERSION
 _SLOT = "until, start, token, holder, since_us"
 
 
-class SqlSlots:
-    """The slots of a namespace as rows; see ``record.Slots`` for what each method means."""
+class SqlSlots(Slots):
+    """The slots of a namespace as rows; see ``Slots``."""
 
     def __init__(self, db: sqlite3.Connection, namespace: str) -> None:
         self._db = db
@@ -38,13 +38,11 @@ class SqlSlots:
         return n
 
     def get(self, n: int) -> Slot:
-        """Slot number n."""
         if n not in self._read and self._found("n=?", n) is None:
             return UNTOUCHED
         return self._read[n]
 
     def put(self, n: int, slot: Slot) -> None:
-        """Store slot number n."""
         self._read[n] = slot
         self._db.execute(
             "INSERT OR REPLACE INTO slot VALUES (?,?,?,?,?,?,?)",
@@ -68,7 +66,6 @@ class SqlSlots:
         return found
 
     def best_free(self, now: int, guard: int, among: range) -> int | None:
-        """The slot with the greatest floor that is at most now; on a tie the lowest."""
         if guard > now:
             return None
         n = self._found(
@@ -78,7 +75,6 @@ class SqlSlots:
         return self._lowest(guard, among, held_after=None) if n is None else n
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
-        """The slot with the least floor; on a tie one that is not held, then the lowest."""
         for held_after in (now, None):
             n = self._lowest(guard, among, held_after=held_after)
             if n is not None:
@@ -91,7 +87,6 @@ class SqlSlots:
         return n
 
     def void_tokens(self) -> None:
-        """Clear every token. Such a slot is empty, unlike one that was given back."""
         self._read.clear()
         self._db.execute(
             "UPDATE slot SET start=until, token='', holder='', since_us=0 "
@@ -100,7 +95,6 @@ class SqlSlots:
         )
 
     def stored(self) -> Iterator[tuple[int, Slot]]:
-        """All slots ever put, by number."""
         rows = self._db.execute(
             f"SELECT n, {_SLOT} FROM slot WHERE namespace=? ORDER BY n",  # noqa: S608
             (self._name,),
