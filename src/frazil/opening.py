@@ -96,21 +96,9 @@ def open_ids(
 
     Raises ConfigError for an invalid argument, LayoutError, and LayoutExhausted if time is full.
     """
-    refuse_unknown("open", open_ids, unknown)
-    request = make_request(
-        url,
-        scheme,
-        namespace=namespace,
-        fields=fields,
-        lead=lead,
-        timeout=timeout,
-        sequence_start=sequence_start,
-        block=block,
-        token=token,
-        keep=keep,
-        registry=registry,
-    )
-    return open_request(request)
+    options = locals()  # at the beginning: all arguments, and nothing else
+    refuse_unknown("open", open_ids, options.pop("unknown"))
+    return open_request(make_request(**options))
 
 
 def mint_ids(
@@ -131,14 +119,6 @@ def mint_ids(
     the ticks that they fill, less ``lead``. Raises ConfigError, the errors of the registry, and
     PoolExhausted after ``timeout`` without an ID.
     """
-    refuse_unknown("mint", mint_ids, unknown)
-    request = make_request(
-        url,
-        scheme,
-        namespace=namespace,
-        fields=fields,
-        lead=lead,
-        timeout=timeout,
-        registry=registry,
-    )
-    return mint_request(n, request)
+    options = locals()  # as above
+    refuse_unknown("mint", mint_ids, options.pop("unknown"))
+    return mint_request(options.pop("n"), make_request(**options))

@@ -64,7 +64,7 @@ class Declaration:
         making = dict(self.making)
         if _testing():
             making |= {"url": self.test_url, "token": None}
-        return make_request(scheme_=self.scheme, **making)
+        return make_request(scheme=self.scheme, **making)
 
     def read(self, value: Any) -> int:
         """The number of an ID or its text, or of an old key. Raises CodecError."""

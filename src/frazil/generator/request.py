@@ -16,7 +16,8 @@ from frazil.inputs.duration import duration_text, duration_us
 from frazil.inputs.kinds import GIVEN
 from frazil.inputs.url import Url, UrlInput, url_of
 from frazil.registries.base import Registry, registry_at, terms_of
-from frazil.schemes.scheme import Scheme, scheme
+from frazil.schemes.scheme import Scheme
+from frazil.schemes.scheme import scheme as scheme_of
 from frazil.system import clock
 
 Duration: TypeAlias = str | float | timedelta
@@ -103,7 +104,7 @@ class Request:
 
 def make_request(
     url: UrlInput | None = None,
-    scheme_: str | Scheme = "icicle",
+    scheme: str | Scheme = "icicle",
     *,
     namespace: str = "default",
     fields: Mapping[str, int] | None = None,
@@ -122,7 +123,7 @@ def make_request(
     check_fields(fields)
     if type(sequence_start) not in (int, str) or sequence_start not in (0, "random"):
         raise ConfigError(f'sequence_start= must be 0 or "random", not {brief(sequence_start)}')
-    wanted = scheme(scheme_, fields=fields)
+    wanted = scheme_of(scheme, fields=fields)
     if registry is not None:
         where = _given(registry, wanted, url, namespace)
     else:
