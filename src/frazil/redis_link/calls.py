@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.redis_link.access import Access, Place, Script, driver
@@ -330,65 +330,39 @@ def _texts(reply: Any) -> list[str]:
     return []
 
 
-class _Kind(NamedTuple):
-    """Errors with the same next step: by a code in the text, or by classes of the driver."""
-
-    advice: str
-    code: str = ""
-    classes: tuple[str, ...] = ()
-
-
 _RIGHTS = (
     "this user lacks a right; it needs +eval +evalsha +info +time +hmget +hset (+wait with "
     "?replicas=, +hgetall for `frazil claims`) on the keys frazil:*"
 )
-_PERMANENT = (
-    _Kind(_RIGHTS, "ACL failure in script", ("NoPermissionError",)),
-    _Kind(_RIGHTS, "can't run this command"),  # in a script, Redis 6
-    _Kind(
-        "it requires another user or password; write them as redis://USER:PASSWORD@host",
-        "NOAUTH",
-        ("AuthenticationError", "AuthenticationWrongNumberOfArgsError"),
-    ),
-    _Kind(
-        "the key of this namespace, frazil:{namespace}, holds other data; choose another namespace",
-        "WRONGTYPE",
-    ),
-    _Kind(
-        "the data under the key of this namespace, frazil:{namespace}, are damaged; DEL the key: "
-        "layouts with time then wait one horizon, and counters need frazil init URL --start N",
-        "FRAZIL user_script",
-    ),
-    _Kind(
-        "it has no database with this number; the URL's path is redis://host/NUMBER",
-        "DB index is out of range",
-    ),
-    _Kind(
-        "it accepts no connections from other hosts; change its protected mode or bind", "DENIED"
-    ),
-)
-_TEMPORARY = (
-    _Kind(
-        "it is a read-only replica; point the URL at the primary", "READONLY", ("ReadOnlyError",)
-    ),
-    _Kind("its memory is full; raise maxmemory or delete data", "OOM ", ("OutOfMemoryError",)),
-    _Kind("it cannot write to its disk; free some space or see its log", "MISCONF"),
-    _Kind(
-        "too few replicas are connected to it; connect them, or lower its min-replicas-to-write",
-        "NOREPLICAS",
-    ),
-    _Kind("it is still loading its data; try again", "LOADING", ("BusyLoadingError",)),
-    _Kind("another script is running on it; try again", "BUSY "),
-    _Kind(
-        "the cluster is failing over or moving slots; try again",
-        "CLUSTERDOWN",
-        ("ClusterDownError", "MasterDownError", "TryAgainError", "AskError"),
-    ),
-    _Kind("it lost the script between two commands; try again", "NOSCRIPT", ("NoScriptError",)),
-    _Kind("it has too many clients; raise its maxclients", "max number of clients"),
-    _Kind("no answer in time; check that it runs, or raise ?timeout=", classes=("TimeoutError",)),
-    _Kind("no connection; check that it runs and can be reached", classes=("ConnectionError",)),
-)
+# By classes of the driver and codes in the text: the next step of each error.
+_PERMANENT = {
+    "NoPermissionError|ACL failure in script|can't run this command": _RIGHTS,
+    "AuthenticationError|AuthenticationWrongNumberOfArgsError|NOAUTH": "it requires another user "
+    "or password; write them as redis://USER:PASSWORD@host",
+    "WRONGTYPE": "the key of this namespace, frazil:{namespace}, holds other data; choose another "
+    "namespace",
+    "FRAZIL user_script": "the data under the key of this namespace, frazil:{namespace}, are "
+    "damaged; DEL the key: layouts with time then wait one horizon, and counters need frazil init "
+    "URL --start N",
+    "DB index is out of range": "it has no database with this number; the URL's path is "
+    "redis://host/NUMBER",
+    "DENIED": "it accepts no connections from other hosts; change its protected mode or bind",
+}
+_TEMPORARY = {
+    "ReadOnlyError|READONLY": "it is a read-only replica; point the URL at the primary",
+    "OutOfMemoryError|OOM ": "its memory is full; raise maxmemory or delete data",
+    "MISCONF": "it cannot write to its disk; free some space or see its log",
+    "NOREPLICAS": "too few replicas are connected to it; connect them, or lower its "
+    "min-replicas-to-write",
+    "BusyLoadingError|LOADING": "it is still loading its data; try again",
+    "BUSY ": "another script is running on it; try again",
+    "ClusterDownError|MasterDownError|TryAgainError|AskError|CLUSTERDOWN": "the cluster is failing "
+    "over or moving slots; try again",
+    "NoScriptError|NOSCRIPT": "it lost the script between two commands; try again",
+    "max number of clients": "it has too many clients; raise its maxclients",
+    "TimeoutError": "no answer in time; check that it runs, or raise ?timeout=",
+    "ConnectionError": "no connection; check that it runs and can be reached",
+}
 
 
 def explained(redis: Any, error: Exception, name: str, *, sent: bool) -> FrazilError:
@@ -398,14 +372,15 @@ def explained(redis: Any, error: Exception, name: str, *, sent: bool) -> FrazilE
     command. After an error reply it has not.
     """
     text = str(error)
+    told = " ".join([*(kind.__name__ for kind in type(error).__mro__), text])
 
-    def matches(kind: _Kind) -> bool:
-        classes = tuple(getattr(redis.exceptions, each) for each in kind.classes)
-        return isinstance(error, classes) or (kind.code != "" and kind.code in text)
+    def matches(signs: str) -> bool:
+        return any(sign in told for sign in signs.split("|"))
 
-    for kind in filter(matches, _PERMANENT):
-        return ConfigError(f"{name}: {kind.advice} ({text})", url=name)
+    for signs in filter(matches, _PERMANENT):
+        return ConfigError(f"{name}: {_PERMANENT[signs]} ({text})", url=name)
     known = not sent or isinstance(error, redis.exceptions.ResponseError)
-    for kind in filter(matches, _TEMPORARY):
-        return RegistryUnavailable(f"{name}: {kind.advice} ({text})", url=name, outcome_known=known)
+    for signs in filter(matches, _TEMPORARY):
+        advice = f"{name}: {_TEMPORARY[signs]} ({text})"
+        return RegistryUnavailable(advice, url=name, outcome_known=known)
     return ConfigError(f"{name}: it answered with an error: {text}", url=name)
