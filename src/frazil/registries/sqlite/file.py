@@ -92,7 +92,7 @@ class ClaimsFile:
                 if identity.intact():
                     db.close()
                 else:
-                    forks.abandon((db, main))
+                    forks.abandoned.append((db, main))
         finally:
             fork_gate.leave()
             if identity.intact():

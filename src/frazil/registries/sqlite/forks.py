@@ -23,7 +23,9 @@ from frazil.system import fork_gate
 from frazil.system.clock import boot_s
 from frazil.system.process import at_fork
 
-_abandoned: list[object] = []
+abandoned: list[object] = []
+"""Objects of the parent that a child keeps: a collected connection would roll back and close."""
+
 _open: WeakKeyDictionary[FileIO, int] = WeakKeyDictionary()  # and the thread whose step uses it
 
 
@@ -37,11 +39,6 @@ def enter(until_s: float) -> bool:
         return True
     fork_gate.leave()
     return False
-
-
-def abandon(thing: object) -> None:
-    """Keep an object of the parent alive: a collected connection would roll back and close."""
-    _abandoned.append(thing)
 
 
 def opened(path: os.PathLike[str], flags: int, mode: int = 0o777) -> FileIO:

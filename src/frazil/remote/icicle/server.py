@@ -96,19 +96,8 @@ def arguments(
     continued_us: int = 0,
 ) -> list[str]:
     """Return the arguments of the script; see its first lines."""
-    return [
-        verb,
-        token_hex(6),
-        str(count),
-        str(lead_us),
-        "" if shard is None else str(shard),
-        str(seen_us),
-        str(wall_us()),
-        str(replicas),
-        "1" if new else "0",
-        pool,
-        str(continued_us),
-    ]
+    numbers = (count, lead_us, "" if shard is None else shard, seen_us, wall_us(), replicas)
+    return [verb, token_hex(6), *map(str, (*numbers, int(new), pool, continued_us))]
 
 
 def issued(answer: Sequence[str], most: int) -> Issued | None:
