@@ -5,8 +5,6 @@ from django.core.checks import Tags, register
 
 from frazil.errors import ConfigError
 
-__all__ = ["FrazilConfig"]
-
 
 class FrazilConfig(AppConfig):
     """``INSTALLED_APPS = ["frazil.django"]``. Opens nothing and contacts nothing."""

@@ -24,15 +24,6 @@ from frazil.generator.generator import AsyncGenerator, Generator
 from frazil.generator.request import Request
 from frazil.tables.reach import is_loopback
 
-__all__ = [
-    "check_apps",
-    "check_defaults",
-    "check_namespaces",
-    "check_production",
-    "check_settings",
-    "to_set_up",
-]
-
 
 def check_settings(**_: object) -> list[CheckMessage]:
     """E001 for a setting that is wrong, W004 for text that Django would group like a number."""

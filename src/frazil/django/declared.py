@@ -36,8 +36,6 @@ from frazil.generator.request import OpenOptions, Request, make_request
 from frazil.opening import open_request
 from frazil.schemes.scheme import Scheme, scheme
 
-__all__ = ["DEFAULT", "Declaration", "declarations", "declared", "wrong_text_is_no_row"]
-
 DEFAULT = "default"  # the name of what models without a name of their own use
 _LOOKS = ("scheme", "fields", "epoch", "encoding", "shuffle", "prefix", "check", "key")
 _MAKING = ("url", *(n for n in OpenOptions.__annotations__ if n not in ("fields", "registry")))
@@ -68,6 +66,8 @@ class Declaration:
 
     def read(self, value: Any) -> int:
         """The number of an ID or its text, or of an old key. Raises CodecError."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = int(value)  # an ``Id`` is one
         number = self.old_key(value)
         return self.scheme.read(value) if number is None else number
 
@@ -80,6 +80,10 @@ class Declaration:
             isinstance(value, int) and not isinstance(value, bool) and 0 < value <= self.old_keys
         )
         return int(value) if known else None
+
+    def text_of(self, value: Any) -> str:
+        """The text of what ``read`` accepts."""
+        return self.format(self.read(value))
 
     def format(self, n: int) -> str:
         """The text of an ID, or the digits of an old key."""

@@ -30,8 +30,6 @@ from frazil.django.saving import cover
 from frazil.django.value import Id, why
 from frazil.errors import CodecError, ConfigError
 
-__all__ = ["FrazilAutoField", "FrazilField", "IdColumn", "IdFormField"]
-
 
 class IdColumn(models.Field):
     """What both fields share. scheme: a name in ``FRAZIL["schemes"]``.
@@ -99,7 +97,7 @@ class IdColumn(models.Field):
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:
         """The number for a row. Raises CodecError for one that is not an ID of the scheme."""
         if value is not None and not hasattr(value, "resolve_expression"):
-            value = self.declaration.read(int(value) if isinstance(value, Id) else value)
+            value = self.declaration.read(value)
         return super().get_db_prep_save(value, connection)
 
     def pre_save(self, model_instance: Any, add: bool) -> Any:  # noqa: FBT001 - Django's

@@ -22,8 +22,6 @@ from frazil.django.declared import wrong_text_is_no_row
 from frazil.django.fields import IdColumn
 from frazil.errors import CodecError, ConfigError
 
-__all__ = ["SameText", "Within"]
-
 _NO_ID = -1
 
 

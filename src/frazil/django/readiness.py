@@ -5,8 +5,6 @@ from django.http import HttpRequest, HttpResponse
 from frazil.django.declared import DEFAULT, declarations
 from frazil.readiness import why_unready
 
-__all__ = ["readyz"]
-
 
 def readyz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - a view gets its request
     """200 ``ready`` if each declared scheme will have IDs in a moment, else 503 with the reason.

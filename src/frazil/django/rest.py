@@ -79,8 +79,7 @@ class IdField(serializers.CharField):
 
     def to_representation(self, value: Any) -> str:
         """The text of a number."""
-        look = declared(self.scheme_name)
-        return look.format(look.read(int(value) if isinstance(value, int) else value))
+        return declared(self.scheme_name).text_of(value)
 
 
 class IdRelatedField(serializers.PrimaryKeyRelatedField):

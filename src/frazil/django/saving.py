@@ -22,8 +22,6 @@ from django.db.models.signals import pre_save
 
 from frazil.django.value import Id
 
-__all__ = ["cover"]
-
 _AT_ONCE = 100  # rows of one query
 
 

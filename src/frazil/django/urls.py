@@ -12,8 +12,6 @@ from django.urls.converters import get_converters, register_converter
 from frazil.django.declared import declarations, declared
 from frazil.django.value import Id
 
-__all__ = ["register"]
-
 
 class _Converter:
     """The interface of a converter: ``regex``, ``to_python`` and ``to_url``."""
@@ -27,8 +25,7 @@ class _Converter:
 
     def to_url(self, value: Any) -> str:
         """The text. Raises CodecError, a ValueError, for a value that is not an ID."""
-        look = declared(self.name)
-        return look.format(look.read(int(value) if isinstance(value, int) else value))
+        return declared(self.name).text_of(value)
 
 
 def register() -> None:

@@ -18,8 +18,6 @@ from frazil.django.declared import Declaration, declared
 from frazil.errors import CodecError
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["Id", "why", "with_texts"]
-
 
 class Id(int):
     """An ID: an int whose ``str`` is its text. name: its declaration in ``FRAZIL``."""

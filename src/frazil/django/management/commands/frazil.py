@@ -12,8 +12,6 @@ from frazil.generator.request import Request
 from frazil.initialising import HowToBegin, initialise
 from frazil.layout.drawing import draw
 
-__all__ = ["Command"]
-
 
 class Command(BaseCommand):
     """Subcommands: init, mint, inspect, schemes."""

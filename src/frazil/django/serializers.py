@@ -9,19 +9,17 @@ Limit: a serializer that ``SERIALIZATION_MODULES`` names stays as it is.
 """
 
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 from django.conf import settings
 from django.core import serializers
+from django.core.serializers import json, jsonl
 
 from frazil.django.value import Id, with_texts
 
-__all__ = ["FORMATS", "Texts", "register"]
 
-FORMATS = ("json", "jsonl", "yaml")
-
-
-class Texts:
+class _Texts:
     """Comes before a serializer of Django."""
 
     def get_dump_object(self, obj: Any) -> Any:
@@ -31,12 +29,19 @@ class Texts:
 
 def register() -> None:
     """Make these the serializers of their formats, and let PyYAML write an ``Id`` as its text."""
+    formats: dict[str, Any] = {"json": json, "jsonl": jsonl}
     with suppress(ImportError):
         import yaml
+        from django.core.serializers import pyyaml
 
+        formats["yaml"] = pyyaml
         for dumper in (yaml.SafeDumper, getattr(yaml, "CSafeDumper", None)):
             if dumper is not None:
                 dumper.add_representer(Id, lambda dumper, n: dumper.represent_str(str(n)))
-    for name in FORMATS:
+    serializers.get_serializer_formats()  # Django registers its own at the first call
+    for name, module in formats.items():
         if name not in getattr(settings, "SERIALIZATION_MODULES", {}):
-            serializers.register_serializer(name, f"{__name__}.{name}")
+            kind = type("Serializer", (_Texts, module.Serializer), {})
+            serializers._serializers[name] = SimpleNamespace(
+                Serializer=kind, Deserializer=module.Deserializer
+            )
