@@ -269,8 +269,7 @@ def test_openapi_names_every_route(client):
 
     app = App(read_settings(url="memory:"))
     routes = {
-        (path, methods.partition(",")[0].lower())
-        for path, (methods, _) in app._routes.table.items()
+        (path, route.methods.partition(",")[0].lower()) for path, route in app._routes.table.items()
     }
     for kind, endpoint in app._endpoints.values():
         if kind in {"id", "ids"}:

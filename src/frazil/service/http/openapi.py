@@ -9,8 +9,6 @@ A member has the same type in every reply. IDs and field values are strings, sin
 2**53; counts, bits and process numbers are numbers.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from frazil import __version__
@@ -68,6 +66,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     "number_or_none": {"type": ["number", "null"]},
     "flag": FLAG,
     "by_name": {"type": "object", "additionalProperties": TEXT},
+    "counts_by_name": {"type": "object", "additionalProperties": {"type": "integer"}},
 }
 
 
@@ -83,8 +82,8 @@ _PLAN: dict[str, Any] = {
         flag="javascript_safe bigint_safe sorted_by_time",
         text_or_none="exhausted unsorted tick epoch",
         number_or_none="lasts_s left_s years years_left ids_per_second ids_per_second_in_all",
+        counts_by_name="characters",
     ),
-    "characters": {"type": "object", "additionalProperties": {"type": "integer"}},
     "pieces": a_list(
         **_typed(text="name label role", whole="bits low", flag="reversed", text_or_none="value")
     ),
@@ -228,14 +227,17 @@ SCHEMAS: dict[str, Any] = {
         ),
     ),
     "Proposals": an_object(proposals={"type": "array", "items": ref("Plan")}),
+    "Layouts": an_object(
+        namespaces=a_list(**NAMES, layout=TEXT), layouts={"type": "array", "items": ref("Plan")}
+    ),
 }
 
 # Operations whose only parameter from another reply is the namespace.
 _ASKING = ("issueOne", "issueMany", "window", "claims", "status")
 
 
-def _json(schema: dict[str, Any], words: str, **more: Any) -> dict[str, Any]:
-    return {"description": words, "content": {"application/json": {"schema": schema}}, **more}
+def _reply(schema: dict[str, Any], words: str, media_type: str = "application/json") -> Any:
+    return {"description": words, "content": {media_type: {"schema": schema}}}
 
 
 def _link(operation: str, **parameters: str) -> dict[str, Any]:
@@ -245,176 +247,147 @@ def _link(operation: str, **parameters: str) -> dict[str, Any]:
 
 
 def _parameter(
-    name: str, where: str, schema: dict[str, Any], words: str, *, required: bool = False
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in": where,
-        "required": required or where == "path",
-        "description": words,
-        "schema": schema,
-    }
+    name: str, schema: dict[str, Any], words: str, where: str = "query", *, required: bool = False
+) -> Any:
+    about = {"name": name, "in": where, "required": required or where == "path"}
+    return {**about, "description": words, "schema": schema}
 
 
-def _operation(
-    name: str,
-    words: str,
-    good: dict[str, Any],
-    *parameters: dict[str, Any],
-    method: str = "get",
-    also: Mapping[str, Any] = MappingProxyType({}),
-    **more: Any,
-) -> dict[str, Any]:
-    """Return the only operation of a path. also: replies by status; all others are problems."""
-    replies = {"200": good, **also, "default": {"$ref": "#/components/responses/Problem"}}
+def _get(name: str, words: str, reply: Any, *parameters: Any, **more: Any) -> dict[str, Any]:
+    """Return the operation of a path that is read. All replies but 200 are problems."""
+    replies = {"200": reply, "default": {"$ref": "#/components/responses/Problem"}}
     operation = {"operationId": name, "summary": words, "parameters": list(parameters)}
-    return {method: {**operation, "responses": replies, **more}}
+    return {"get": {**operation, "responses": replies, **more}}
 
 
-def _body(*schemas: str) -> dict[str, Any]:
-    schema = ref(schemas[0]) if len(schemas) == 1 else {"oneOf": [ref(name) for name in schemas]}
-    return {"required": True, "content": {"application/json": {"schema": schema}}}
+def _post(name: str, words: str, reply: Any, *parameters: Any, body: Any = None) -> dict[str, Any]:
+    """Return the operation of a path that is written to. body: the schema of its requests."""
+    content = {"required": True, "content": {"application/json": {"schema": body}}}
+    more = {} if body is None else {"requestBody": content}
+    return {"post": _get(name, words, reply, *parameters, **more)["get"]}
 
 
-_NS = _parameter("ns", "path", {"type": "string"}, "The namespace.")
+_NS = _parameter("ns", TEXT, "The namespace.", "path")
 _01 = {"enum": ["0", "1"]}
 _ASKED = (
-    _parameter("number", "query", _01, "1: JSON numbers, if every ID of the scheme fits 53 bits."),
-    _parameter("after", "query", TEXT, "Up to 100 IDs that the next ones exceed, with commas."),
-    _parameter("trusted", "query", _01, "0: ignore what is not an ID; the default is an error."),
+    _parameter("number", _01, "1: JSON numbers, if every ID of the scheme fits 53 bits."),
+    _parameter("after", TEXT, "Up to 100 IDs that the next ones exceed, with commas."),
+    _parameter("trusted", _01, "0: ignore what is not an ID; the default is an error."),
 )
 _ID = {"type": ["string", "integer"], "description": "The ID as a string; a number with ?number=1."}
 _COUNT = {"type": "integer", "minimum": 1, "maximum": BATCH_MOST}
 _NONCE = {"type": "string", "pattern": "^[!-~]{0,64}$", "description": "Printable ASCII."}
 _MOMENT = {"type": "string", "examples": ["2026-01-01", "2026-01-01T12:00:00Z"]}
+_LINES = {"type": "string", "description": "One ID per line."}
+_BYTES = {
+    "type": "string",
+    "format": "binary",
+    "description": "Each ID in as many whole bytes as the scheme has bits.",
+}
+_HEADERS = {
+    "Frazil-Namespace": "The namespace.",
+    "Frazil-Scheme": "The scheme.",
+    "Frazil-Fingerprint": "Of the layout and shuffle.",
+    "Frazil-Nonce": "The nonce of the request, if any.",
+}
 _OPEN: dict[str, Any] = {"security": []}
 _READY: dict[str, Any] = an_object(ready=FLAG)
 _READY["properties"]["namespaces"] = {
-    "type": "object",
+    **_TYPES["by_name"],
     "description": "For each, 'ready' or the reason; requires scope admin.",
-    "additionalProperties": TEXT,
 }
 
 
-def _ids(one: dict[str, Any], words: str, member: str) -> dict[str, Any]:
-    return {
-        "description": words,
-        "headers": {
-            "Frazil-Namespace": {"schema": TEXT, "description": "The namespace."},
-            "Frazil-Scheme": {"schema": TEXT, "description": "The scheme."},
-            "Frazil-Fingerprint": {"schema": TEXT, "description": "Of the layout and shuffle."},
-            "Frazil-Nonce": {"schema": TEXT, "description": "The nonce of the request, if any."},
-        },
-        "content": {
-            "application/json": {"schema": one},
-            "text/plain": {"schema": {"type": "string", "description": "One ID per line."}},
-            "application/octet-stream": {
-                "schema": {
-                    "type": "string",
-                    "format": "binary",
-                    "description": "Each ID in as many whole bytes as the scheme has bits.",
-                }
-            },
-        },
-        "links": {"inspect": _link("inspect", ns="namespace", id=member)},
-    }
+def _ids(member: str, first: str, schema: dict[str, Any], words: str) -> dict[str, Any]:
+    """Return a reply with IDs. first: where in ``member`` the first one is."""
+    reply = _reply(an_object(**NAMES, **{member: schema}), words)
+    others = {"text/plain": _LINES, "application/octet-stream": _BYTES}
+    reply["content"] |= {media_type: {"schema": other} for media_type, other in others.items()}
+    headers = {name: {"schema": TEXT, "description": about} for name, about in _HEADERS.items()}
+    links = {"inspect": _link("inspect", ns="namespace", id=f"{member}{first}")}
+    return {**reply, "headers": headers, "links": links}
 
 
 _PATHS = {
-    "/v1/{ns}/id": _operation(
-        "issueOne",
-        "Create an ID.",
-        _ids(an_object(**NAMES, id=_ID), "The ID.", "id"),
-        _NS,
-        *_ASKED,
-    ),
-    "/v1/{ns}/ids": _operation(
+    "/v1/{ns}/id": _get("issueOne", "Create an ID.", _ids("id", "", _ID, "The ID."), _NS, *_ASKED),
+    "/v1/{ns}/ids": _post(
         "issueMany",
         "Create many IDs, in order. After an error, the reply is incomplete.",
-        _ids(an_object(**NAMES, ids={"type": "array", "items": _ID}), "The IDs.", "ids/0"),
+        _ids("ids", "/0", {"type": "array", "items": _ID}, "The IDs."),
         _NS,
-        _parameter("n", "query", _COUNT, "The number of IDs.", required=True),
-        _parameter("Frazil-Nonce", "header", _NONCE, "It comes back, to tell replies apart."),
+        _parameter("n", _COUNT, "The number of IDs.", required=True),
+        _parameter("Frazil-Nonce", _NONCE, "It comes back, to tell replies apart.", "header"),
         *_ASKED,
-        method="post",
     ),
-    "/v1/{ns}/inspect/{id}": _operation(
+    "/v1/{ns}/inspect/{id}": _get(
         "inspect",
         "Decode an ID.",
-        _json(ref("Inspection"), "The fields, time and bits of the ID."),
+        _reply(ref("Inspection"), "The fields, time and bits of the ID."),
         _NS,
-        _parameter("id", "path", TEXT, "The ID as text."),
-        _parameter("encoding", "query", {"enum": list(ENCODINGS)}, "If not that of the scheme."),
+        _parameter("id", TEXT, "The ID as text.", "path"),
+        _parameter("encoding", {"enum": list(ENCODINGS)}, "If not that of the scheme."),
     ),
-    "/v1/{ns}/window": _operation(
+    "/v1/{ns}/window": _get(
         "window",
         "Get the range of IDs of a time window.",
-        _json(ref("Window"), "The first and the last ID; null if there is none."),
+        _reply(ref("Window"), "The first and the last ID; null if there is none."),
         _NS,
-        _parameter("from", "query", _MOMENT, "The start, ISO 8601, inclusive.", required=True),
-        _parameter("to", "query", _MOMENT, "The end, ISO 8601, exclusive.", required=True),
+        _parameter("from", _MOMENT, "The start, ISO 8601, inclusive.", required=True),
+        _parameter("to", _MOMENT, "The end, ISO 8601, exclusive.", required=True),
     ),
-    "/v1/{ns}/find": _operation(
+    "/v1/{ns}/find": _post(
         "find",
         "Find the IDs in a text, with their neighbours.",
-        _json(ref("Findings"), "One or more IDs; if there is none, the reply is a problem."),
+        _reply(ref("Findings"), "One or more IDs; if there is none, the reply is a problem."),
         _NS,
-        requestBody=_body("Text"),
-        method="post",
+        body=ref("Text"),
     ),
-    "/v1/{ns}/claims": _operation(
+    "/v1/{ns}/claims": _get(
         "claims",
         "List the claims in the registry; requires scope admin.",
-        _json(ref("Claims"), "The slots that are or were held."),
+        _reply(ref("Claims"), "The slots that are or were held."),
         _NS,
     ),
-    "/v1/{ns}/status": _operation(
+    "/v1/{ns}/status": _get(
         "status",
         "Get the state of a namespace in this process; requires scope admin.",
-        _json(ref("Status"), "Counts since the start, and current values."),
+        _reply(ref("Status"), "Counts since the start, and current values."),
         _NS,
     ),
-    "/v1/layouts": _operation(
+    "/v1/layouts": _get(
         "layouts",
         "List the named schemes and the served namespaces.",
-        _json(
-            an_object(
-                namespaces={"type": "array", "items": an_object(**NAMES, layout=TEXT)},
-                layouts={"type": "array", "items": ref("Plan")},
-            ),
-            "Namespaces and schemes.",
-            links={name: _link(name, ns="namespaces/0/namespace") for name in _ASKING},
-        ),
+        _reply(ref("Layouts"), "Namespaces and schemes.")
+        | {"links": {name: _link(name, ns="namespaces/0/namespace") for name in _ASKING}},
     ),
-    "/v1/plan": _operation(
+    "/v1/plan": _post(
         "plan",
         "Compute the lifetime and capacity of a layout, or propose layouts for a need.",
-        _json({"oneOf": [ref("Plan"), ref("Proposals")]}, "The plan, or one for each proposal."),
-        requestBody=_body("Question", "NeedQuestion"),
-        method="post",
+        _reply({"oneOf": [ref("Plan"), ref("Proposals")]}, "The plan, or one for each proposal."),
+        body={"oneOf": [ref("Question"), ref("NeedQuestion")]},
     ),
-    "/v1/overview": _operation(
+    "/v1/overview": _get(
         "overview",
         "Get the state of all namespaces and workers; requires scope admin.",
-        _json(ref("Overview"), "The namespaces, red first; counts since the start; tokens."),
+        _reply(ref("Overview"), "The namespaces, red first; counts since the start; tokens."),
     ),
-    "/openapi.json": _operation(
-        "openapi", "Get this document.", _json({"type": "object"}, "OpenAPI 3.1."), **_OPEN
+    "/openapi.json": _get(
+        "openapi", "Get this document.", _reply({"type": "object"}, "OpenAPI 3.1."), **_OPEN
     ),
-    "/livez": _operation("live", "Liveness.", _json(an_object(live=FLAG), "It runs."), **_OPEN),
-    "/readyz": _operation(
+    "/livez": _get("live", "Liveness.", _reply(an_object(live=FLAG), "It runs."), **_OPEN),
+    "/readyz": _get(
         "ready",
         "Check that all namespaces will have IDs.",
-        _json(_READY, "All namespaces are ready."),
-        also={"503": _json(_READY, "A namespace is not ready.")},
+        _reply(_READY, "All namespaces are ready."),
         **_OPEN,
     ),
-    "/metrics": _operation(
+    "/metrics": _get(
         "metrics",
         "Get Prometheus metrics; requires scope admin.",
-        {"description": "Prometheus text format.", "content": {"text/plain": {"schema": TEXT}}},
+        _reply(TEXT, "Prometheus text format.", "text/plain"),
     ),
 }
+_PATHS["/readyz"]["get"]["responses"]["503"] = _reply(_READY, "A namespace is not ready.")
 
 DOCUMENT: dict[str, Any] = {
     "openapi": "3.1.0",
@@ -429,12 +402,7 @@ DOCUMENT: dict[str, Any] = {
     "paths": _PATHS,
     "components": {
         "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        "responses": {
-            "Problem": {
-                "description": "An error.",
-                "content": {"application/problem+json": {"schema": ref("Problem")}},
-            }
-        },
+        "responses": {"Problem": _reply(ref("Problem"), "An error.", "application/problem+json")},
         "schemas": SCHEMAS,
     },
 }

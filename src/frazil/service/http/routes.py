@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from frazil.claims.claim import Snapshot
 from frazil.claims.fleet import fleet_of
@@ -44,54 +44,65 @@ _STATES = ("held", "idle", "free")
 
 
 class _Asked(NamedTuple):
-    """A request, and the parts of its path."""
+    """A request, its query, and the last part of its path where that is an ID."""
 
     scope: Scope
     receive: Receive
-    namespace: str = ""
-    text: str = ""
+    query: Mapping[str, str]
+    text: str
 
 
-_Handler = Callable[[_Asked], Awaitable[Reply]]
+class _Route(NamedTuple):
+    """A path: its methods, the right that it needs, what answers, and its query parameters.
+
+    right: "any" is that of any token, and "" needs none. handler: gets the namespace of the path,
+    if it has one; None where an endpoint answers for each namespace. query: None allows any.
+    """
+
+    methods: str
+    right: Right | Literal["any", ""]
+    handler: Callable[..., Awaitable[Reply]] | None
+    query: tuple[str, ...] | None = ()
 
 
 class Routes:
-    """An endpoint for all paths of ``table``: the methods that each allows, and what answers."""
+    """An endpoint for all paths of ``table``."""
 
     def __init__(self, state: State) -> None:
         self.state = state
         self._searches = ThreadPoolExecutor(1, "frazil-find")
         self._searching: list[Future[list[dict[str, Any]]]] = []
-        self.table: dict[str, tuple[str, _Handler]] = {
-            "/v1/{ns}/id": ("GET", self._unserved),
-            "/v1/{ns}/ids": ("POST", self._unserved),
-            "/v1/{ns}/inspect/{id}": ("GET, HEAD", self._inspect),
-            "/v1/{ns}/window": ("GET, HEAD", self._window),
-            "/v1/{ns}/find": ("POST", self._find),
-            "/v1/{ns}/claims": ("GET, HEAD", self._claims),
-            "/v1/{ns}/status": ("GET, HEAD", self._status),
-            "/v1/layouts": ("GET, HEAD", self._layouts),
-            "/v1/plan": ("POST", self._plan),
-            "/v1/overview": ("GET, HEAD", self._overview),
-            "/openapi.json": ("GET, HEAD", self._openapi),
-            "/livez": ("GET, HEAD", self._livez),
-            "/readyz": ("GET, HEAD", self._readyz),
-            "/metrics": ("GET, HEAD", self._metrics),
+        read = "GET, HEAD"
+        self.table = {
+            "/v1/{ns}/id": _Route("GET", "issue", None),
+            "/v1/{ns}/ids": _Route("POST", "issue", None),
+            "/v1/{ns}/inspect/{id}": _Route(read, "inspect", self._inspect, ("encoding",)),
+            "/v1/{ns}/window": _Route(read, "inspect", self._window, ("from", "to")),
+            "/v1/{ns}/find": _Route("POST", "inspect", self._find),
+            "/v1/{ns}/claims": _Route(read, "admin", self._claims),
+            "/v1/{ns}/status": _Route(read, "admin", self._status),
+            "/v1/layouts": _Route(read, "any", self._layouts),
+            "/v1/plan": _Route("POST", "any", self._plan),
+            "/v1/overview": _Route(read, "admin", self._overview),
+            "/openapi.json": _Route(read, "", self._openapi),
+            "/livez": _Route(read, "", self._livez, None),
+            "/readyz": _Route(read, "", self._readyz, None),
+            "/metrics": _Route(read, "admin", self._metrics, None),
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
         """Answer a request and return the status. Raises Problem."""
         path, parts = scope["path"], scope["path"].split("/")
         names: list[str] = []
-        if path not in self.table and parts[1:2] == ["v1"]:
+        if parts[1:2] == ["v1"] and ("{" in path or path not in self.table):
             names = [*parts[2:3], *parts[4:]]
             parts[2:3], parts[4:] = ["{ns}"], ["{id}"] * len(parts[4:])
-        methods, handler = self.table.get("/".join(parts), ("", None))
-        if handler is None or not all(names):
+        route = self.table.get("/".join(parts))
+        if route is None or not all(names):
             raise Problem("not-found", "GET /openapi.json lists the paths")
-        asgi.refuse_method(scope, methods)
+        asgi.refuse_method(scope, route.methods)
         try:
-            reply = await handler(_Asked(scope, receive, *names))
+            reply = await self._answer(route, scope, receive, *names)
         except Problem:
             raise
         except FrazilError as error:
@@ -104,16 +115,24 @@ class Routes:
         await asgi.send_whole(send, reply.status, reply.media_type, reply.body, headers)
         return reply.status
 
-    async def _unserved(self, asked: _Asked) -> Reply:
-        """Refuse IDs of a namespace that has no endpoint. A refused caller cannot tell the two."""
-        self._allow(asked, "issue", asked.namespace)
-        raise unknown_namespace(asked.namespace)
+    async def _answer(
+        self, route: _Route, scope: Scope, receive: Receive, namespace: str = "", text: str = ""
+    ) -> Reply:
+        if route.right:
+            right = None if route.right == "any" else route.right
+            refusal = self._refusal(scope, right, namespace or None)
+            if refusal is not None:
+                raise refused(refusal)
+        served = self.state.namespaces.get(namespace)
+        if route.handler is None or (namespace and served is None):
+            raise unknown_namespace(namespace)
+        query = {} if route.query is None else asgi.parameters(scope, *route.query)
+        asked = _Asked(scope, receive, query, text)
+        return await (route.handler(asked) if served is None else route.handler(served, asked))
 
-    async def _inspect(self, asked: _Asked) -> Reply:
-        served = self._served(asked, "inspect")
-        encoding = asgi.parameters(asked.scope, "encoding").get("encoding", "")
+    async def _inspect(self, served: ServedNamespace, asked: _Asked) -> Reply:
         try:
-            facts = facts_of(served, asked.text, encoding)
+            facts = facts_of(served, asked.text, asked.query.get("encoding", ""))
         except CodecError as error:
             step = (
                 f"Send an ID of scheme {served.scheme.name}, or name its encoding (?encoding=). "
@@ -124,11 +143,9 @@ class Routes:
             raise misuse(error, **served.names) from None
         return _answer(served, facts)
 
-    async def _window(self, asked: _Asked) -> Reply:
-        served = self._served(asked, "inspect")
+    async def _window(self, served: ServedNamespace, asked: _Asked) -> Reply:
         scheme = served.scheme
-        query = asgi.parameters(asked.scope, "from", "to")
-        first, end = (_moment_us(query, name, served) for name in ("from", "to"))
+        first, end = (_moment_us(asked.query, name, served) for name in ("from", "to"))
         try:
             found = scheme.window(first, end)
         except Misuse as error:
@@ -139,13 +156,11 @@ class Routes:
             answer[f"{name}_number"] = str(found[at]) if found else None
         return _answer(served, answer)
 
-    async def _find(self, asked: _Asked) -> Reply:
+    async def _find(self, served: ServedNamespace, asked: _Asked) -> Reply:
         """Find the IDs in a text.
 
         The text is in the body, not in the URL, because proxies log URLs.
         """
-        served = self._served(asked, "inspect")
-        asgi.parameters(asked.scope)
         query = asgi.members(await asgi.body_of(asked.receive), "text", "scheme")
         text, spec = query.get("text"), query.get("scheme", "")
         if not isinstance(text, str) or not 0 < len(text.strip()) <= TEXT_MOST:
@@ -165,44 +180,29 @@ class Routes:
             raise misuse(error, **served.names) from None
         return as_json({**served.names, "found": found})
 
-    async def _claims(self, asked: _Asked) -> Reply:
-        served = self._served(asked, "admin")
-        asgi.parameters(asked.scope)
+    async def _claims(self, served: ServedNamespace, _asked: _Asked) -> Reply:
         snapshot = await served.record.read()
         return as_json({**served.names, **_record(served, snapshot)})
 
-    async def _status(self, asked: _Asked) -> Reply:
+    async def _status(self, served: ServedNamespace, _asked: _Asked) -> Reply:
         """Return the state of a namespace in the process that answers."""
-        served = self._served(asked, "admin")
-        asgi.parameters(asked.scope)
         gauge, here = served.gauge(), Holder.here()
         why = await served.unready()
-        return as_json(
-            {
-                **served.names,
-                "host": here.host,
-                "process": int(here.process),
-                "ready": not why,
-                "why": why or None,
-                **{name: getattr(gauge, name) for name in _GAUGES},
-            }
-        )
+        facts = {"host": here.host, "process": int(here.process), "ready": not why}
+        gauges = {name: getattr(gauge, name) for name in _GAUGES}
+        return as_json({**served.names, **facts, "why": why or None, **gauges})
 
     async def _layouts(self, asked: _Asked) -> Reply:
         """List the named schemes, and the namespaces that the token allows."""
-        asgi.parameters(asked.scope)
-        self._allow(asked, None, None)
         mine = [
             {"namespace": name, "scheme": served.scheme.name, "layout": str(served.scheme.layout)}
             for name, served in self.state.namespaces.items()
-            if any(self._refusal(asked, right, name) is None for right in SCOPES)
+            if any(self._refusal(asked.scope, right, name) is None for right in SCOPES)
         ]
         plans = [_planned(plan_of(name)) for name in PRESETS]
         return as_json({"namespaces": mine, "layouts": plans})
 
     async def _plan(self, asked: _Asked) -> Reply:
-        asgi.parameters(asked.scope)
-        self._allow(asked, None, None)
         query = asgi.members(await asgi.body_of(asked.receive), "layout", "epoch", "bits", "need")
         if "need" in query:
             return _proposed(query)
@@ -221,12 +221,9 @@ class Routes:
             raise misuse(error) from None
 
     async def _overview(self, asked: _Asked) -> Reply:
-        asgi.parameters(asked.scope)
-        self._allow(asked, "admin", None)
         return as_json(await overview(self.state, self._administered(asked)))
 
-    async def _openapi(self, asked: _Asked) -> Reply:
-        asgi.parameters(asked.scope)
+    async def _openapi(self, _asked: _Asked) -> Reply:
         return as_json(document(tokens=not self.state.guard.is_open))
 
     async def _livez(self, _asked: _Asked) -> Reply:
@@ -245,29 +242,16 @@ class Routes:
         return as_json(answer, 503 if unready else 200)
 
     async def _metrics(self, asked: _Asked) -> Reply:
-        self._allow(asked, "admin", None)
         namespaces = self.state.namespaces
         schemes = {name: namespaces[name].scheme.name for name in self._administered(asked)}
         return Reply(Metrics(schemes, self.state.reports()).text(), MEDIA_TYPE)
 
     def _administered(self, asked: _Asked) -> list[str]:
         names = list(self.state.namespaces)
-        return [name for name in names if self._refusal(asked, "admin", name) is None]
+        return [name for name in names if self._refusal(asked.scope, "admin", name) is None]
 
-    def _refusal(self, asked: _Asked, right: Right | None, name: str | None) -> Refusal | None:
-        return self.state.guard.refusal(asgi.bearer(asked.scope), right, name)
-
-    def _allow(self, asked: _Asked, right: Right | None, name: str | None) -> None:
-        refusal = self._refusal(asked, right, name)
-        if refusal is not None:
-            raise refused(refusal)
-
-    def _served(self, asked: _Asked, right: Right) -> ServedNamespace:
-        self._allow(asked, right, asked.namespace)
-        served = self.state.namespaces.get(asked.namespace)
-        if served is None:
-            raise unknown_namespace(asked.namespace)
-        return served
+    def _refusal(self, scope: Scope, right: Right | None, name: str | None) -> Refusal | None:
+        return self.state.guard.refusal(asgi.bearer(scope), right, name)
 
 
 def _answer(served: ServedNamespace, more: dict[str, Any]) -> Reply:
@@ -282,8 +266,8 @@ def _moment_us(query: Mapping[str, str], name: str, served: ServedNamespace) -> 
         return epoch_us(text)
     except Misuse:
         words = "write it like 2025-01-01T00:00:00Z (the '+' of an offset is %2B in a query)"
-        error = Misuse(f"?{name}={text[:40]!r} is not a time; {words}", field=name)
-        raise misuse(error, **served.names) from None
+        detail = f"?{name}={text[:40]!r} is not a time; {words}"
+        raise Problem("bad-request", detail, None, field=name, **served.names) from None
 
 
 def _record(served: ServedNamespace, snapshot: Snapshot | None) -> dict[str, Any]:
