@@ -63,8 +63,8 @@ BROKEN = {
     ),
     "accept": ("frazil.service.http.formats._range", lambda _: ("*", 1.0), b"text/plain;q=0.5"),
     "settings": (
-        "frazil.service.settings._port",
-        lambda table, key, default: (table.take(key, int, default), default)[1],
+        "frazil.service.settings._server",
+        lambda _: {},
         b"[server]\nport = 8000\n",
     ),
 }

@@ -35,13 +35,7 @@ _DURATION = "a duration with its unit, like '200ms'"
 _URL = "a URL, like 'redis://cache:6379/0'"
 _PEM = "the name of a PEM file"
 _PORT = "a port from 0 to 65535"
-_WORKERS = f"a number of processes from 1 to {WORKERS_MOST}"
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
-_NAMED = "a name for the logs"
-_HASH = "'sha256:' and 64 hex digits (frazil serve --new-token)"
-_EXPIRY = "a time with a UTC offset, like 2027-01-01T00:00:00Z"
-_QUOTA = "a whole number of IDs from 1; without it there is no limit"
-_BLOCK = "a number of values to claim at a time, from 1"
 _ORIGINS = "a list of origins, like ['https://app.example'], or ['*']"
 
 
@@ -146,19 +140,7 @@ def read_settings(path: Path | None = None, url: str | None = None) -> Settings:
         alone.request()
         return Settings((alone,))
     file = read_table(path)
-    server = file.table("server")
-    host = server.take("host", str, "127.0.0.1", "an address to listen on")
-    port = _port(server, "port", 8080)
-    resp_port = _port(server, "resp_port", None)
-    tls = _tls(server)
-    cors = server.texts("cors", _ORIGINS, needed=False)
-    if not all(origin == "*" or _ORIGIN.fullmatch(origin) for origin in cors):
-        server.refuse("cors", list(cors), _ORIGINS)
-    client_timeout_us = _client_timeout_us(server)
-    workers = server.take("workers", int, 1, _WORKERS)
-    if not 1 <= workers <= WORKERS_MOST:
-        server.refuse("workers", workers, _WORKERS)
-    server.finish()
+    server = _server(file.table("server"))
     names = file.table("namespaces")
     namespaces = tuple(_namespace(names, name, values, url) for name, values in names.items())
     if not namespaces:
@@ -172,17 +154,7 @@ def read_settings(path: Path | None = None, url: str | None = None) -> Settings:
             same = f"{first.name!r} and {token.name!r} have the same hash"
             raise file.error_at("tokens", f"{same}; frazil serve --new-token creates another token")
     file.finish()
-    return Settings(
-        namespaces,
-        host,
-        port,
-        resp_port,
-        tokens,
-        tls=tls,
-        cors=cors,
-        client_timeout_us=client_timeout_us,
-        workers=workers,
-    )
+    return Settings(namespaces, tokens=tokens, **server)
 
 
 def is_loopback(host: str) -> bool:
@@ -191,6 +163,30 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _server(table: Table) -> dict[str, Any]:
+    """Return the settings of the table [server], by their names in ``Settings``."""
+    cors = table.texts("cors", _ORIGINS, needed=False)
+    if not all(origin == "*" or _ORIGIN.fullmatch(origin) for origin in cors):
+        table.refuse("cors", list(cors), _ORIGINS)
+    most = WORKERS_MOST
+    processes = f"a number of processes from 1 to {most}"
+    found = {
+        "host": table.take("host", str, "127.0.0.1", "an address to listen on"),
+        "port": table.take("port", int, 8080, _PORT, _is_port),
+        "resp_port": table.take("resp_port", int, None, _PORT, _is_port),
+        "tls": _tls(table),
+        "cors": cors,
+        "client_timeout_us": _client_timeout_us(table),
+        "workers": table.take("workers", int, 1, processes, lambda n: 1 <= n <= most),
+    }
+    table.finish()
+    return found
+
+
+def _is_port(port: int) -> bool:
+    return 0 <= port <= 65535
 
 
 def _tls(server: Table) -> Tls | None:
@@ -212,13 +208,9 @@ def _no_password() -> str:
     raise ValueError("the key has a password")
 
 
-def _duration(table: Table, key: str, default: str) -> str:
-    text = table.take(key, str, default, _DURATION)
-    if (
-        len(text) > _DURATION_LONGEST
-    ):  # an error would show its begin, and a masked URL needs its "@"
-        table.refuse(key, text, _DURATION)
-    return text
+def _duration(table: Table, key: str, default: str) -> Any:
+    # An error would show the beginning of a long one, and a masked URL needs its "@".
+    return table.take(key, str, default, _DURATION, lambda text: len(text) <= _DURATION_LONGEST)
 
 
 def _client_timeout_us(table: Table) -> int:
@@ -232,22 +224,13 @@ def _client_timeout_us(table: Table) -> int:
     return client_timeout_us
 
 
-def _port(table: Table, key: str, default: int | None) -> Any:
-    port = table.take(key, int, default, _PORT)
-    if port is not None and not 0 <= port <= 65535:
-        table.refuse(key, port, _PORT)
-    return port
-
-
 def _namespace(names: Table, name: str, values: object, url: str | None) -> Namespace:
     if not NAME.fullmatch(name):
         raise names.error_at(name, f"a namespace must be named with {NAME_RULE}")
     if not isinstance(values, dict):
         names.refuse(name, values, f"a table, [namespaces.{name}]")
     table = Table(names.file, f"namespaces.{name}", values)
-    block = table.take("block", int, None, _BLOCK)
-    if block is not None and block < 1:
-        table.refuse("block", block, _BLOCK)
+    blocks = "a number of values to claim at a time, from 1"
     namespace = Namespace(
         name=name,
         scheme=_scheme(table),
@@ -255,7 +238,7 @@ def _namespace(names: Table, name: str, values: object, url: str | None) -> Name
         lead=_duration(table, "lead", "0s"),
         timeout=_duration(table, "timeout", "10s"),
         keep=_duration(table, "keep", "1min"),
-        block=block,
+        block=table.take("block", int, None, blocks, lambda n: n >= 1),
     )
     table.finish()
     try:
@@ -272,10 +255,14 @@ def _scheme(table: Table) -> Scheme:
     spec = table.take("scheme", str, "icicle", "the name of a scheme, or a layout string")
     fields = dict(table.take("fields", dict, {}, "a table of numbers, like {cluster = 3}"))
     moment: Any = str | datetime
-    epoch: Any = table.take("epoch", moment, None, "a time, like 2025-01-01T00:00:00Z")
-    encoding = table.take("encoding", str, None, "decimal, hex, base32, base58, base62 or uuid")
-    prefix = table.take("prefix", str, "", "a string like 'order_'")
-    check = table.take("check", bool, default=False)
+    look = {
+        "epoch": table.take("epoch", moment, None, "a time, like 2025-01-01T00:00:00Z"),
+        "encoding": table.take(
+            "encoding", str, None, "decimal, hex, base32, base58, base62 or uuid"
+        ),
+        "prefix": table.take("prefix", str, "", "a string like 'order_'"),
+        "check": table.take("check", bool, default=False),
+    }
     given: Any = object  # an error must not show the value: it may be the key itself
     key: Any = table.take("key", given, None)
     try:
@@ -286,36 +273,22 @@ def _scheme(table: Table) -> Scheme:
         if not isinstance(value, int) or isinstance(value, bool):
             table.refuse(f"fields.{name}", value, "a whole number")
     try:
-        return make_scheme(
-            spec,
-            fields=fields,
-            epoch=epoch,
-            encoding=encoding,
-            prefix=prefix,
-            check=check,
-            key=keys,
-        )
+        return make_scheme(spec, fields=fields, key=keys, **look)
     except Misuse as error:
         raise table.error_at("scheme", error) from None
 
 
 def _token(table: Table, known: set[str]) -> Token:
-    name = table.take("name", str, "", _NAMED)
-    if not name:
-        table.refuse("name", name, _NAMED)
-    digest = table.take("hash", str, "", _HASH)
-    if not is_hash(digest):
-        table.refuse("hash", digest, _HASH)
+    name = table.need("name", "a name for the logs")
+    digest = table.need("hash", "'sha256:' and 64 hex digits (frazil serve --new-token)", is_hash)
     names = f"a list of {', '.join(sorted(known))}, or ['*']"
     places = table.texts("namespaces", names, {*known, ANYWHERE})
     scopes = table.texts("scopes", f"a list of {', '.join(SCOPES)}", SCOPES)
-    expires: Any = table.take("expires", datetime, None, _EXPIRY)
-    quota = table.take("ids_per_minute", int, None, _QUOTA)
-    if quota is not None and quota < 1:
-        table.refuse("ids_per_minute", quota, _QUOTA)
+    time = "a time with a UTC offset, like 2027-01-01T00:00:00Z"
+    expires = table.take("expires", datetime, None, time, lambda at: at.tzinfo is not None)
+    many = "a whole number of IDs from 1; without it there is no limit"
+    quota = table.take("ids_per_minute", int, None, many, lambda n: n >= 1)
     table.finish()
-    if expires is not None and expires.tzinfo is None:
-        table.refuse("expires", expires, _EXPIRY)
     return Token(
         name=name,
         digest=bytes.fromhex(digest.removeprefix("sha256:")),

@@ -7,7 +7,7 @@ booleans and times, but no other value: it may be a URL with its password at a w
 
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date, time
 from difflib import get_close_matches
 from pathlib import Path
@@ -31,20 +31,32 @@ class Table:
         self._values = dict(values)
         self._known: list[str] = []
 
-    def take(self, key: str, kind: type[Kind], default: Kind, allowed: str = "") -> Kind:
+    def take(
+        self,
+        key: str,
+        kind: type[Kind],
+        default: Any,
+        allowed: str = "",
+        valid: Callable[[Kind], bool] = lambda _: True,
+    ) -> Any:
         """Return the value of a key, or the default. Raises ConfigError for another type.
 
         An empty string is refused if it is not the default: it would turn something off in silence.
-        allowed: the allowed values in words, for the message.
+        allowed: the allowed values in words, for the message; valid: whether a value is one.
         """
         self._known.append(key)
         if key not in self._values:
             return default
         value = self._values.pop(key)
         boolean = kind is int and isinstance(value, bool)
-        if not isinstance(value, kind) or boolean or value == "" != default:
+        if not isinstance(value, kind) or boolean or value == "" != default or not valid(value):
             self.refuse(key, value, allowed or _KINDS.get(kind, kind.__name__))
         return value
+
+    def need(self, key: str, allowed: str, valid: Callable[[str], bool] = bool) -> str:
+        """Return the value of a key that must be there, a string."""
+        found: str | None = self.take(key, str, None, allowed, valid)
+        return self.refuse(key, "", allowed) if found is None else found
 
     def texts(
         self, key: str, allowed: str, among: Collection[str] = (), *, needed: bool = True
