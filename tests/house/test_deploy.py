@@ -16,11 +16,10 @@ import yaml
 from frazil.cli import main, serve
 from frazil.service import read_settings
 from frazil.service.http.openapi import DOCUMENT
-from frazil.service.metrics import Metrics
 from frazil.service.namespace import Gauge
 from frazil.service.process.server import SHUTDOWN_MOST_S
 from frazil.service.tokens import hash_of
-from frazil.service.worker_stats import WorkerReport
+from frazil.service.worker_stats import Metrics, WorkerReport
 from tests.needs import needs
 from tests.servers.redis import until
 from tests.unit.service.conftest import Service

@@ -36,7 +36,7 @@ SYSTEM_PLACES = (
     "registries",
     "remote",
     "service.process",
-    "service.quota",
+    "service.tokens",
     "system",
     "tables.parts",  # files of attempts
     "testing",

@@ -46,7 +46,7 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
       frazil doctor icicle://redis-a,redis-b
     """
     if request.url.maker == "icicle":
-        from frazil.cli.stores.icicle_doctor import examine_pool
+        from frazil.cli.stores.icicle import examine_pool
 
         if trying:
             raise click.UsageError("icicle: has no claims for --try; use frazil mint -u instead")

@@ -5,11 +5,11 @@ So a text is read in every encoding. Its scheme is the named one; without ``--sc
 fits far better than all others. Where several fit, all their readings are shown and none is
 preferred: an ID of Twitter is also an ID of frazil's default scheme, of another year.
 
-The drawing is made by ``drawing.draw``; colour adds no information.
+IDs of other systems, like UUIDs, have JSON with the same keys. Colour adds no information.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,10 +18,11 @@ import click
 from frazil.cli import Failure
 from frazil.cli._options import is_default, json_option, scheme_options, svg_option
 from frazil.cli.show import terminal
-from frazil.cli.show.foreign_id import foreign_json, show_foreign
 from frazil.inputs.duration import ago
-from frazil.layout.drawing import COLOURS, draw, svg
-from frazil.layout.layout import Layout
+from frazil.layout.drawing import COLOURS, draw, draw_spans, svg
+from frazil.layout.field import Role
+from frazil.reading.foreign.identifier import Foreign
+from frazil.reading.foreign.recognise import doubt_of
 from frazil.reading.guess import Fit, rivals_of
 from frazil.reading.search import Match, Search
 from frazil.schemes.alphabet import encodings_of
@@ -139,7 +140,7 @@ def _unshuffled(fit: Fit) -> int:
 
 def _as_json(finding: Match, now_us: int) -> dict[str, Any]:
     if finding.foreign is not None:
-        return foreign_json(finding.foreign, now_us)
+        return _foreign_json(finding.foreign, now_us)
     rivals = rivals_of(finding.fits) or [finding.fits[0]]
     best, decided = rivals[0], len(rivals) == 1
     return {
@@ -148,7 +149,7 @@ def _as_json(finding: Match, now_us: int) -> dict[str, Any]:
         "scheme": best.scheme.name if decided else None,
         "encoding": best.reading.encoding,
         "prefix": best.reading.prefix,
-        **(_moment_json(best, now_us) if decided else {"moment": None, "age_s": None}),
+        **_moment_json(best.values.moment_us if decided else None, now_us),
         "fields": dict(best.values) if decided else {},
         "foreign": list(best.values.foreign) if decided else [],
         "doubt": (best.refused or best.doubt or None) if decided else _undecided(rivals),
@@ -157,7 +158,7 @@ def _as_json(finding: Match, now_us: int) -> dict[str, Any]:
             {
                 "scheme": fit.scheme.name,
                 "encoding": fit.reading.encoding,
-                **_moment_json(fit, now_us),
+                **_moment_json(fit.values.moment_us, now_us),
                 "fields": dict(fit.values),
                 "score": round(fit.score, 1),
                 "why": list(fit.reasons),
@@ -168,8 +169,24 @@ def _as_json(finding: Match, now_us: int) -> dict[str, Any]:
     }
 
 
-def _moment_json(fit: Fit, now_us: int) -> dict[str, Any]:
-    us = fit.values.moment_us
+def _foreign_json(found: Foreign, now_us: int) -> dict[str, Any]:
+    """The same; a field that holds bytes instead of a number is a hex text."""
+    return {
+        "text": found.text,
+        "id": str(found.number),
+        "scheme": found.format,
+        "encoding": found.written,
+        "prefix": found.prefix,
+        **_moment_json(found.moment_us, now_us),
+        "fields": {part.name: part.value if part.counted else part.text for part in found.parts},
+        "foreign": [],
+        "doubt": doubt_of(found, now_us) or None,
+        "texts": found.texts,
+        "candidates": [],
+    }
+
+
+def _moment_json(us: int | None, now_us: int) -> dict[str, Any]:
     return {
         "moment": None if us is None else moment_text(us),
         "age_s": None if us is None else round((now_us - us) / 1e6, 3),
@@ -202,30 +219,63 @@ def _texts(fit: Fit) -> dict[str, str]:
 
 def _show(finding: Match, now_us: int) -> None:
     if finding.foreign is not None:
-        show_foreign(finding.foreign, now_us)
+        _show_foreign(finding.foreign, now_us)
         return
     rivals = rivals_of(finding.fits) or [finding.fits[0]]
     if len(rivals) > 1:
         _show_undecided(finding, now_us)
         return
     best = rivals[0]
-    console = terminal.console()
     kind = f"{best.reading.encoding_text}, {best.scheme.bits} bits"
     shuffled = ", shown unshuffled" if best.scheme.shuffle is not None else ""
     title = f"{best.reading.text}: scheme {best.scheme.name} ({kind}{shuffled})"
-    click.echo(f"{terminal.wrapped(title)}\n")
-    columns = min(console.width, _DRAWING_COLUMNS)
-    drawing = draw(best.scheme.layout, _unshuffled(best), width=columns).partition("\n\n")[0]
-    if console.is_terminal and not console.no_color:
-        console.print(_coloured(drawing, best.scheme.layout), no_wrap=True, crop=False)
-    else:
-        click.echo(drawing)
-    click.echo()
-    terminal.echo(terminal.Facts(_facts(best, now_us)))
+    drawing = draw(best.scheme.layout, _unshuffled(best), width=_columns()).partition("\n\n")[0]
+    roles = {field.name: field.role for field in best.scheme.layout.fields}
+    _show_one(title, drawing, roles, _facts(best, now_us))
     if finding.guessed:
         _show_candidates(finding)
     elif search := _log_search(best):
         click.echo(f"\nThe process that made it, in logs of the level INFO:\n{search}")
+
+
+def _columns() -> int:
+    return min(terminal.console().width, _DRAWING_COLUMNS)
+
+
+def _show_one(
+    title: str, drawing: str, roles: Mapping[str, Role], facts: Iterable[tuple[str, str]]
+) -> None:
+    click.echo(f"{terminal.wrapped(title)}\n")
+    console = terminal.console()
+    if console.is_terminal and not console.no_color:
+        console.print(_coloured(drawing, roles), no_wrap=True, crop=False)
+    else:
+        click.echo(drawing)
+    click.echo()
+    terminal.echo(terminal.Facts(facts))
+
+
+def _show_foreign(found: Foreign, now_us: int) -> None:
+    title = f"{found.text}: {found.format} ({found.written}, {found.bits} bits)"
+    roles = {part.name: part.role for part in found.parts}
+    drawing = draw_spans(found.spans, width=_columns())
+    _show_one(title, drawing, roles, _foreign_facts(found, now_us))
+    if found.others:
+        other = f"It could also be an ID of {', '.join(found.others)}."
+        click.echo(f"\n{terminal.wrapped(other)}")
+
+
+def _foreign_facts(found: Foreign, now_us: int) -> Iterator[tuple[str, str]]:
+    yield from terminal.moment_facts(found.moment_us, now_us)
+    if found.prefix:
+        yield "prefix", found.prefix
+    for part in found.parts:
+        yield part.name, f"{part.text} (constant)" if part.role == "fixed" else part.text
+    yield from found.texts.items()
+    if found.note:
+        yield "note", found.note
+    if doubt := doubt_of(found, now_us):
+        yield "doubt", f"{doubt}; it may be something else"
 
 
 def _show_undecided(finding: Match, now_us: int) -> None:
@@ -273,12 +323,11 @@ def _log_search(fit: Fit) -> str:
     )
 
 
-def _coloured(drawing: str, layout: Layout) -> "Text":
+def _coloured(drawing: str, roles: Mapping[str, Role]) -> "Text":
     """The drawing with each cell in the colour of its role; lines of cells contain ``│``."""
     from rich.style import Style
     from rich.text import Text
 
-    roles = {field.name: field.role for field in layout.fields}
     text = Text()
     styles: list[Style] = []
     for line in drawing.splitlines():

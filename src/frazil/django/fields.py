@@ -2,7 +2,8 @@
 
 ``FrazilAutoField`` is a primary key. Its ID is made in Python with the INSERT, so no row is read
 back. It is a ``BigAutoField`` because Django accepts nothing else as ``DEFAULT_AUTO_FIELD``, but
-its column is a plain BIGINT without a sequence.
+its column is a plain BIGINT without a sequence. ``save`` of an object with a key first tries an
+UPDATE, so a key must not exist before ``save`` has decided to insert.
 
 The usual way, ``default=ids``, puts a generator into the field, and so into every migration.
 Here a field carries a name, and a migration holds ``FrazilAutoField("order", ...)``.
@@ -14,8 +15,12 @@ only. A **form** or fixture (``to_python``) raises ValidationError for a wrong v
 Foreign keys need no field of their own: Django uses the field that they refer to.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
+from functools import reduce, wraps
+from inspect import signature
+from operator import or_
 from typing import Any
 
 from django import forms
@@ -23,12 +28,15 @@ from django.contrib.admin.utils import quote
 from django.core import checks
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.models import Q, QuerySet
+from django.db.models.signals import pre_save
 from django.utils.translation import gettext_lazy
 
 from frazil.django.declared import Declaration, declared
-from frazil.django.saving import cover
 from frazil.django.value import Id, why
 from frazil.errors import CodecError, ConfigError
+
+_AT_ONCE = 100  # rows of one query
 
 
 class IdColumn(models.Field):
@@ -168,9 +176,6 @@ class FrazilAutoField(IdColumn, models.BigAutoField):
         return super().pre_save(model_instance, add)
 
 
-cover(FrazilAutoField)
-
-
 class FrazilField(IdColumn, models.BigIntegerField):
     """A column that holds an ID from elsewhere: of another database, or of a service."""
 
@@ -224,3 +229,77 @@ class IdFormField(forms.CharField):
             return Id.read(text, declared(self.scheme_name))
         except CodecError as error:
             raise ValidationError(why(error), code="invalid") from error
+
+
+def cover(kind: Any) -> None:
+    """Make IDs for the fields of a class where Django does not ask them.
+
+    - *A fixture* is saved as it is (``raw``). An object without a key gets one from the signal.
+    - *bulk_create* leaves out the column of an auto field, for the database to fill. Here each
+      object gets its ID first, and all IDs are taken in one step. With ``ignore_conflicts`` no
+      database tells which rows it made, so the keys are None again; with ``update_conflicts`` they
+      are read back by the unique fields. Django has no hook for this, so its method is wrapped.
+    """
+
+    def fill(sender: Any, instance: Any, raw: bool, **_: object) -> None:  # noqa: FBT001
+        if raw and isinstance(sender._meta.pk, kind) and instance.pk is None:
+            instance.pk = sender._meta.pk.new_id()
+
+    pre_save.connect(fill, weak=False, dispatch_uid="frazil.django")
+    original = QuerySet.bulk_create
+    parameters = signature(original)
+
+    @wraps(original)
+    def bulk_create(queryset: Any, objs: Any, *args: Any, **options: Any) -> Any:
+        field = queryset.model._meta.pk
+        if not isinstance(field, kind):
+            return original(queryset, objs, *args, **options)
+        objs = list(objs)
+        fresh = [each for each in objs if each.pk is None]
+        for each, n in zip(fresh, field.declaration.generator().take(len(fresh)), strict=True):
+            each.pk = Id(n, field.declaration.name)
+        given = parameters.bind(queryset, objs, *args, **options).arguments
+        try:
+            made = original(queryset, objs, *args, **options)
+        except BaseException:
+            _forget(fresh)
+            raise
+        if given.get("ignore_conflicts"):
+            _forget(fresh)
+        elif given.get("update_conflicts"):
+            _read_back(queryset, fresh, given.get("unique_fields") or ())
+        return made
+
+    QuerySet.bulk_create = bulk_create
+
+
+def _forget(objs: Sequence[Any]) -> None:
+    """Take back keys that no row may have."""
+    for each in objs:
+        each.pk = None
+        each._state.adding = True
+
+
+def _read_back(queryset: Any, objs: Sequence[Any], unique: Sequence[str]) -> None:
+    """The key of the row that each object has become; None where nothing tells the row."""
+    meta = queryset.model._meta
+    fields = [meta.pk if name == "pk" else meta.get_field(name) for name in unique]
+    if meta.pk in fields:
+        return
+    rows = queryset.model._base_manager.using(queryset.db)
+    names = [field.attname for field in fields]
+    for first in range(0, len(objs), _AT_ONCE):
+        some = objs[first : first + _AT_ONCE]
+        values = [tuple(f.to_python(getattr(each, f.attname)) for f in fields) for each in some]
+        found = {}
+        if names:
+            wanted = (Q(**dict(zip(names, value, strict=True))) for value in values)
+            found = {
+                row[1:]: row[0]
+                for row in rows.filter(reduce(or_, wanted)).values_list("pk", *names)
+            }
+        for each, value in zip(some, values, strict=True):
+            each.pk = found.get(value)
+
+
+cover(FrazilAutoField)

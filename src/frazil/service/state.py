@@ -1,19 +1,29 @@
-"""What the endpoints of a service share: namespaces, tokens, counters, readiness.
+"""What the endpoints of a service share: namespaces, tokens, counters, readiness, the overview.
 
 The endpoints import this module and never each other, so there are no import cycles.
+
+The overview has all namespaces, red first, and what the workers know of each. What was read a while
+ago has its time beside it, so no reader takes it for the present. The level of a namespace is that
+of its worst alarm; it is *unknown* if a worker does not report.
 """
 
 import asyncio
 from collections import Counter
+from collections.abc import Collection
+from dataclasses import asdict, replace
+from typing import Any
 
+from frazil import __version__
+from frazil.claims.fleet import fleet_of
 from frazil.claims.holder import Holder
-from frazil.errors import ConfigError
-from frazil.service.alarms import History, Watch
+from frazil.claims.holding import node_holdings
+from frazil.errors import ConfigError, PoolExhausted, RegistryUnavailable
+from frazil.service.alarms import SHOWN, Alarm, History, Watch, total
 from frazil.service.namespace import ServedNamespace
 from frazil.service.settings import Settings
 from frazil.service.tokens import Guard
 from frazil.service.worker_stats import WorkerReport, WorkerStats
-from frazil.system.clock import boot_ns
+from frazil.system.clock import boot_ns, moment_text, wall_us
 
 _EVERY_S = 1.0  # for what is looked at again
 
@@ -111,3 +121,141 @@ class State:
         """Give back all claims, and publish the final report."""
         await asyncio.gather(*(served.close() for served in self.namespaces.values()))
         self._stats.write(self._report({}))
+
+
+LEVELS = ("red", "unknown", "amber", "green")  # the worst first
+_FRESH_NS = 5_000_000_000  # of a record
+_SILENT_NS = 5_000_000_000  # of a worker
+_READ_S = 0.5
+_FULL_SHARE = 0.8
+_SERVICE_PAGE = PoolExhausted.page.partition("alarms/")[0] + "service.md#health-metrics-and-logs"
+
+
+async def overview(state: State, names: Collection[str]) -> dict[str, Any]:
+    """Return all that is known of these namespaces, and of the service."""
+    state.look()
+    mine = [state.namespaces[name] for name in names]
+    stale = [one for one in mine if not _fresh(one)]
+    if stale:  # a registry that does not answer does not delay the others
+        await asyncio.wait([asyncio.create_task(one.unready()) for one in stale], timeout=_READ_S)
+    state.look()
+    reports = {report.worker: report for report in state.reports()}
+    replies: Counter[tuple[str, int]] = Counter()
+    for report in reports.values():
+        replies.update(report.replies)
+    age_s = (boot_ns() - state.started_ns) / 1e9
+    history = total([report.history for report in reports.values()], age_s)
+    found = [_namespace(one, reports, state.settings.workers, history.rows) for one in mine]
+    found.sort(key=lambda one: (LEVELS.index(one["level"]), one["namespace"]))
+    return {
+        "as_of": moment_text(wall_us()),
+        "version": __version__,
+        "host": Holder.here().host,
+        "started": _ago(state.started_ns),
+        "part_s": history.part_s,
+        "http_errors": history.rows.get("http errors", []),
+        "overview": found,
+        "replies": [
+            {"door": door, "status": status, "count": n}
+            for (door, status), n in sorted(replies.items())
+        ],
+        "tokens": state.guard.listed(names),
+    }
+
+
+def _fresh(served: ServedNamespace) -> bool:
+    last = served.record.last
+    return last is not None and boot_ns() - last.at_ns < _FRESH_NS
+
+
+def _ago(at_ns: int) -> str:
+    """A moment by the clock since boot, as time of day by this host's clock now."""
+    return moment_text(wall_us() - (boot_ns() - at_ns) // 1_000)
+
+
+def _namespace(
+    served: ServedNamespace,
+    reports: dict[int, WorkerReport],
+    workers: int,
+    rows: dict[str, list[int]],
+) -> dict[str, Any]:
+    name = served.name
+    silent = [n for n in range(workers) if n not in reports or _silent(reports[n])]
+    alarms = _Alarms()
+    for worker, report in reports.items():
+        for one in () if worker in silent else report.alarms.get(name, ()):
+            alarms.add(one, worker)
+    if silent:
+        words = "worker {} does not report" if len(silent) == 1 else "workers {} do not report"
+        since_ns = min((reports[n].at_ns for n in silent if n in reports), default=None)
+        why = words.format(", ".join(map(str, silent)))
+        alarms.add(Alarm("unknown", why, _SERVICE_PAGE, since_ns), *silent)
+    claims = _claims(served, alarms)
+    ranked = alarms.ranked()
+    return {
+        **served.names,
+        "level": ranked[0]["level"] if ranked else "green",
+        "alarms": ranked,
+        "workers": [_worker(name, one, silent) for one in reports.values() if name in one.gauges],
+        "claims": claims,
+        **{f"{what}_parts": rows.get(f"{what} {name}", []) for what in SHOWN},
+    }
+
+
+class _Alarms:
+    """Alarms of several workers; those with one page become one."""
+
+    def __init__(self) -> None:
+        self._by_page: dict[str, tuple[Alarm, tuple[int, ...]]] = {}
+
+    def add(self, new: Alarm, *workers: int) -> None:
+        """Keep the worst words, and the earliest time."""
+        old, before = self._by_page.get(new.page, (new, ()))
+        worse = min(old, new, key=lambda one: LEVELS.index(one.level))
+        since_ns = min(filter(None, (old.since_ns, new.since_ns)), default=None)
+        self._by_page[new.page] = replace(worse, since_ns=since_ns), (*before, *workers)
+
+    def ranked(self) -> list[dict[str, Any]]:
+        """The alarms as JSON, the worst first."""
+        found = sorted(self._by_page.values(), key=lambda one: LEVELS.index(one[0].level))
+        return [
+            {
+                "level": alarm.level,
+                "why": alarm.why,
+                "page": alarm.page,
+                "since": None if alarm.since_ns is None else _ago(alarm.since_ns),
+                "of_workers": workers,
+            }
+            for alarm, workers in found
+        ]
+
+
+def _silent(report: WorkerReport) -> bool:
+    return boot_ns() - report.at_ns > _SILENT_NS
+
+
+def _worker(name: str, report: WorkerReport, silent: Collection[int]) -> dict[str, Any]:
+    return {
+        "worker": report.worker,
+        "process": report.process,
+        "reported": _ago(report.at_ns),
+        "silent": report.worker in silent,
+        **asdict(report.gauges[name]),
+    }
+
+
+def _claims(served: ServedNamespace, alarms: _Alarms) -> dict[str, Any] | None:
+    """Return what the last read of the record found, and add its alarms."""
+    last = served.record.last
+    if last is None:
+        return None
+    slots = node_holdings(last.snapshot)
+    fleet = fleet_of(slots, slots[0].layout if slots else served.scheme.layout)
+    if fleet.members >= _FULL_SHARE * fleet.nodes > _FULL_SHARE:
+        level = "red" if fleet.members == fleet.nodes else "amber"
+        why = f"{fleet.members:,} of {fleet.nodes:,} node numbers are held"
+        alarms.add(Alarm(level, why, PoolExhausted.page))
+    if last.snapshot is not None and last.snapshot.away:
+        why = f"{len(last.snapshot.away)} parts of the registry do not answer"
+        alarms.add(Alarm("amber", why, RegistryUnavailable.page))
+    return {"read": _ago(last.at_ns), "fresh": _fresh(served), **fleet._asdict()}

@@ -1,21 +1,28 @@
-"""Statistics of all workers, in shared memory.
+"""Statistics of all workers, in shared memory, and as metrics of Prometheus.
 
 A request for metrics or readiness reaches one of the workers. To answer for all of them, each
 worker writes a report into its own slot of shared memory once a second, and the worker that answers
-reads all slots.
+reads all slots. There are no locks: a slot has a checksum, and a reader that finds a partly written
+slot reads it again. The slot of a dead worker keeps its last report until its successor writes one.
 
-There are no locks. A slot has a checksum, and a reader that finds a partly written slot reads it
-again. The slot of a dead worker keeps its last report until its successor writes one.
+Metrics are computed when Prometheus requests them, so a request for an ID costs one addition. Each
+worker has its own lines: a sum over all workers would fall when one of them restarts.
 """
 
 import mmap
 import pickle
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
+from prometheus_client import generate_latest
+from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from frazil.metrics import COUNTERS, GAUGES, families
 from frazil.service.alarms import Alarm, History
 from frazil.service.namespace import Gauge
-from frazil.service.quota import Buckets
+from frazil.service.tokens import Buckets
 from frazil.system.clock import boot_ns
 
 _SLOT = 1 << 20  # room for the history of some 500 namespaces
@@ -75,3 +82,44 @@ class WorkerStats:
                 report: WorkerReport = pickle.loads(data)  # noqa: S301 - of a fork of this process
                 return report
         return None
+
+
+MEDIA_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
+
+_FIELDS = {
+    "store_errors": "renew_failures",
+    "seconds_left": "claim_left_s",
+    "store_away_s": "trouble_s",
+}
+"""The fields of ``Gauge`` that a ``Status`` calls otherwise."""
+
+
+@dataclass(frozen=True)
+class Metrics(Collector):
+    """The metrics of a service. schemes: the names of those of the namespaces that are shown."""
+
+    schemes: Mapping[str, str]
+    reports: Sequence[WorkerReport]
+
+    def text(self) -> bytes:
+        """Return the metrics in Prometheus's text format."""
+        return generate_latest(self)
+
+    def collect(self) -> Iterator[Metric]:
+        labels = ("namespace", "scheme", "worker")
+        shown = {
+            (name, self.schemes[name], str(report.worker)): {
+                field: getattr(gauge, _FIELDS.get(field, field)) for field in (*COUNTERS, *GAUGES)
+            }
+            for report in self.reports
+            for name, gauge in report.gauges.items()
+            if name in self.schemes
+        }
+        yield from families(labels, shown, shown)
+        by = ("door", "status", "worker")
+        words = "Replies by endpoint and status."
+        replies = CounterMetricFamily("frazil_http_replies", words, labels=by)
+        for report in self.reports:
+            for (door, status), count in sorted(report.replies.items()):
+                replies.add_metric((door, str(status), str(report.worker)), count)
+        yield replies

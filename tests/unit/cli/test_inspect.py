@@ -190,7 +190,7 @@ def test_text_without_an_id_draws_nothing(call, tmp_path):
 def test_colour_changes_no_character(name):
     layout = scheme(name).layout
     drawing = draw(layout, 12345, width=80).partition("\n\n")[0]
-    text = inspect._coloured(drawing, layout)
+    text = inspect._coloured(drawing, {field.name: field.role for field in layout.fields})
     assert text.plain == drawing
     backgrounds = {span.style.bgcolor for span in text.spans if hasattr(span.style, "bgcolor")}
     assert len(backgrounds) >= 2

@@ -9,9 +9,8 @@ import httpx
 import pytest
 import redis
 
-from frazil.service import quota
-from frazil.service.quota import Buckets
-from frazil.service.tokens import hash_of
+from frazil.service import tokens
+from frazil.service.tokens import Buckets, hash_of
 from frazil.system import clock
 from tests.unit.service.conftest import Service
 
@@ -77,7 +76,7 @@ def test_one_quota_for_http_and_redis(service):
 def now(monkeypatch):
     """A clock that the test controls, in ns."""
     state = [clock.boot_ns()]
-    monkeypatch.setattr(quota, "boot_ns", lambda: state[0])
+    monkeypatch.setattr(tokens, "boot_ns", lambda: state[0])
     return state
 
 
@@ -92,13 +91,13 @@ def test_a_quota_that_changes():
 def test_a_process_takes_a_slice_at_a_time(now, monkeypatch):
     """So it locks once for a thousandth of a quota, and the rest of a slice goes back."""
     locks = []
-    monkeypatch.setattr(quota, "lockf", lambda _file, how: locks.append(how))
+    monkeypatch.setattr(tokens, "lockf", lambda _file, how: locks.append(how))
     one = hashlib.sha256(b"one").digest(), 1_000_000
     here = Buckets()
     there = copy.copy(here)  # another process
     there._slices = {}
     assert [here.wait_s(*one, 1) for _ in range(10_010)] == [0.0] * 10_010
-    assert locks == [quota.LOCK_EX, quota.LOCK_UN] * 10
+    assert locks == [tokens.LOCK_EX, tokens.LOCK_UN] * 10
     assert there.left(*one) == 1_000_000 - 10_010
     assert here.left(*one) == 1_000_000 - 10_010
     assert there.wait_s(*one, 980_000) == here.wait_s(*one, 8_990) == 0.0

@@ -1,4 +1,4 @@
-"""``frazil init`` and ``frazil claims`` for ``icicle://``, servers that issue IDs.
+"""``frazil init``, ``claims`` and ``doctor`` for ``icicle://``, servers that issue IDs.
 
 Processes do not claim node numbers here: each server has a permanent one, its *shard*. ``init``
 assigns shards, one to a single server, or the lowest free ones to a pool; ``claims`` lists them. A
@@ -7,10 +7,14 @@ server that does not answer may have any shard, so then ``init`` assigns none.
 A server may also be missing from the URL. So each server stores the shards of its pool and their
 hosts. A server that lost its shard gets the same one back, or one that was never assigned. After a
 shard was assigned by hand, the stored list may be incomplete, and a person must choose.
+
+To the doctor, the facts of a server are those of any Redis that frazil uses. The events differ:
+callers hold no claims, so the other servers replace a server that stops, and a server that lost its
+shard issues nothing until the shard is assigned again.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,20 +23,26 @@ import click
 from frazil.cli import Failure
 from frazil.cli._options import typed_command
 from frazil.cli.show import terminal
+from frazil.cli.show.doctor_report import Report, round_trip, show_reports
 from frazil.errors import FrazilError
 from frazil.generator.request import Request
+from frazil.inputs.duration import duration_text
+from frazil.inputs.kinds import KINDS
+from frazil.registries.base import terms_of
+from frazil.registries.doctor import Finding, clock_offset
+from frazil.registries.redis.doctor import examine
 from frazil.remote.icicle.calls import IcicleConfig
 from frazil.remote.icicle.config import configure_icicle
-from frazil.remote.icicle.server import LAST_SHARD, IcicleServer, State
+from frazil.remote.icicle.server import LAST_SHARD, IcicleServer, State, key_of
 from frazil.schemes.scheme import Scheme
-from frazil.system.clock import moment_text
+from frazil.system.clock import moment_text, wall_us
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
 @dataclass(frozen=True)
-class ShardState:
+class _ShardState:
     """A server of the pool and its state, or the error of reading it."""
 
     server: IcicleServer
@@ -53,18 +63,18 @@ class ShardState:
         return self.state.shard if self.state else None
 
 
-def shard_states(config: IcicleConfig) -> list[ShardState]:
+def _shard_states(config: IcicleConfig) -> list[_ShardState]:
     """The state of each server of a pool."""
     found = []
     for server in config.servers(IcicleServer):
         try:
-            found.append(ShardState(server, server.look()))
+            found.append(_ShardState(server, server.look()))
         except FrazilError as error:
-            found.append(ShardState(server, None, error))
+            found.append(_ShardState(server, None, error))
     return found
 
 
-def duplicate_shards(found: Sequence[ShardState]) -> list[str]:
+def _duplicate_shards(found: Sequence[_ShardState]) -> list[str]:
     """A message for each shard that more than one server has."""
     holders: dict[int, list[str]] = {}
     for each in found:
@@ -89,11 +99,11 @@ def initialise(request: Request, *, shard: int | None, auto: bool, new: bool) ->
         )
     if shard is not None and len(config.accesses) > 1:
         raise click.UsageError("--shard is for one server; use --shards auto for a pool")
-    found = shard_states(config)
+    found = _shard_states(config)
     for each in found:
         if each.error is not None:
             raise each.error
-    if duplicates := duplicate_shards(found):
+    if duplicates := _duplicate_shards(found):
         raise Failure("; ".join(duplicates))
     owners = _owners(found)
     if auto and not new:
@@ -121,7 +131,7 @@ def initialise(request: Request, *, shard: int | None, auto: bool, new: bool) ->
         click.echo("The first ID does not wait.")
 
 
-def _owners(found: Sequence[ShardState]) -> dict[int, set[str]]:
+def _owners(found: Sequence[_ShardState]) -> dict[int, set[str]]:
     """The shards that the servers have stored, and the addresses each was assigned to."""
     owners: dict[int, set[str]] = {}
     for each in found:
@@ -138,7 +148,7 @@ def _owners(found: Sequence[ShardState]) -> dict[int, set[str]]:
     return owners
 
 
-def _refuse_doubt(found: Sequence[ShardState], owners: dict[int, set[str]]) -> None:
+def _refuse_doubt(found: Sequence[_ShardState], owners: dict[int, set[str]]) -> None:
     """Raise Failure if a shard was assigned by hand: others may have been too."""
     without = [each.server.name for each in found if each.shard is None]
     by_hand = [each.server.name for each in found if each.shard not in {None, *owners}]
@@ -150,7 +160,7 @@ def _refuse_doubt(found: Sequence[ShardState], owners: dict[int, set[str]]) -> N
         )
 
 
-def _free(found: Sequence[ShardState], owners: dict[int, set[str]]) -> list[int]:
+def _free(found: Sequence[_ShardState], owners: dict[int, set[str]]) -> list[int]:
     """The shard of each server: its present one, else its former one, else an unassigned one."""
     held = {each.shard for each in found}
     free = (n for n in range(LAST_SHARD + 1) if n not in held and n not in owners)
@@ -173,7 +183,7 @@ def show_shards(request: Request, *, as_json: bool) -> None:
 
     Raises Failure if two have the same shard, and the error of a server if none answers.
     """
-    found = shard_states(configure_icicle(request))
+    found = _shard_states(configure_icicle(request))
     if as_json:
         terminal.echo_json(_as_json(each, request.scheme) for each in found)
     else:
@@ -182,11 +192,11 @@ def show_shards(request: Request, *, as_json: bool) -> None:
     errors = [each.error for each in found if each.error is not None]
     if len(errors) == len(found):
         raise errors[0]
-    if duplicates := duplicate_shards(found):
+    if duplicates := _duplicate_shards(found):
         raise Failure("; ".join(duplicates))
 
 
-def _show_next_step(found: Sequence[ShardState], request: Request) -> None:
+def _show_next_step(found: Sequence[_ShardState], request: Request) -> None:
     """How to give a shard to servers that have none."""
     if not any(each.state and each.shard is None for each in found):
         return
@@ -197,7 +207,7 @@ def _show_next_step(found: Sequence[ShardState], request: Request) -> None:
     click.echo(terminal.wrapped(f"\n{which}, like:\n  {command} {option}"))
 
 
-def _as_json(found: ShardState, scheme: Scheme) -> dict[str, Any]:
+def _as_json(found: _ShardState, scheme: Scheme) -> dict[str, Any]:
     state = found.state
     return {
         "server": found.server.name,
@@ -210,7 +220,7 @@ def _as_json(found: ShardState, scheme: Scheme) -> dict[str, Any]:
     }
 
 
-def _table(found: Sequence[ShardState], scheme: Scheme) -> "RenderableType":
+def _table(found: Sequence[_ShardState], scheme: Scheme) -> "RenderableType":
     from rich.text import Text
 
     table = terminal.table("server", "shard", "state", "until (UTC)", right=("shard",))
@@ -226,3 +236,72 @@ def _table(found: Sequence[ShardState], scheme: Scheme) -> "RenderableType":
         until = until.replace("T", " ").removesuffix("Z")
         table.add_row(each.server.name, str(each.shard), state, until)
     return table
+
+
+def examine_pool(request: Request, *, as_json: bool) -> None:
+    """Show the findings of each server. Raises Failure if one of them is bad."""
+    found = _shard_states(configure_icicle(request))
+    duplicates = [Finding("shards", "bad", each) for each in _duplicate_shards(found)]
+    reports = [_report(each, request.scheme, duplicates, alone=len(found) == 1) for each in found]
+    show_reports(reports, as_json=as_json, with_server=True)
+
+
+def _report(
+    found: _ShardState, scheme: Scheme, duplicates: Sequence[Finding], *, alone: bool
+) -> Report:
+    server = found.server
+    if found.error is not None or found.state is None:
+        no_answer = Finding("connection", "bad", "no answer", str(found.error))
+        return Report(server.name, server.name, [no_answer, *duplicates], [])
+    before_us = wall_us()
+    state = server.look()
+    ahead_us = state.now_us - state.offset_us - (before_us + wall_us()) // 2
+    terms = terms_of(scheme, KINDS["icicle"].horizon_us)
+    report = examine(server.link, key_of(server.namespace), terms, ahead_us)
+    facts = [round_trip(server.look), clock_offset(ahead_us), *report.facts]
+    facts += [_shard(found), *duplicates]
+    risky = any(
+        event.verdict == "bad" and event.about.startswith("an old primary")
+        for event in report.events
+    )
+    events = list(_events(server, alone=alone, risky=risky))
+    return Report(server.name, f"{server.name}: {report.server}", facts, events)
+
+
+def _shard(found: _ShardState) -> Finding:
+    state = found.state
+    if state is None or state.shard is None:
+        next_step = f"frazil init {found.server.name} --shard N"
+        return Finding("shard", "bad", "none, so it issues nothing", next_step)
+    if state.wait_us >= 1_000_000:
+        wait = f"issues after {state.wait_us / 1e6:.1f} s"
+        return Finding("shard", "note", str(state.shard), wait)
+    return Finding("shard", "good", str(state.shard))
+
+
+def _events(server: IcicleServer, *, alone: bool, risky: bool) -> Iterable[Finding]:
+    wait = duration_text(KINDS["icicle"].horizon_us)
+    rest = "" if alone else "; the other servers continue"
+    late = f"the server detects it and issues nothing for {wait}{rest}"
+    yield Finding("a caller crashes, pauses or forks", "good", "survived", "callers hold nothing")
+    yield Finding("it restarts with its data, or fails over", "note", "late", late)
+    if server.shard is None:
+        yield Finding(
+            "it loses its data",
+            "note",
+            "stops",
+            f"until it has a shard: frazil init, or ?shards= in the URL of every caller{rest}",
+        )
+    else:
+        yield Finding("it loses its data", "note", "late", late)
+    yield Finding("its clock steps", "good", "survived", "forward and back")
+    yield Finding(
+        "an old primary continues beside its successor",
+        "bad" if risky else "good",
+        "may repeat" if risky else "survived",
+        "add ?replicas=, or use independent servers without replicas" if risky else "",
+    )
+    if alone:
+        yield Finding("it does not answer", "note", "stops", "name several servers: icicle://a,b,c")
+    else:
+        yield Finding("it does not answer", "good", "survived", "callers use the other servers")

@@ -17,7 +17,7 @@ from frazil.schemes.alphabet import ENCODINGS
 from frazil.service.alarms import SHOWN
 from frazil.service.inspection import TEXT_MOST
 from frazil.service.namespace import BATCH_MOST
-from frazil.service.overview import LEVELS
+from frazil.service.state import LEVELS
 
 
 def an_object(**properties: dict[str, Any]) -> dict[str, Any]:

@@ -26,13 +26,12 @@ from frazil.service.http import asgi
 from frazil.service.http.asgi import Receive, Reply, Scope, Send, as_json
 from frazil.service.http.openapi import document
 from frazil.service.inspection import TEXT_MOST, facts_of, findings_of
-from frazil.service.metrics import MEDIA_TYPE, Metrics
 from frazil.service.namespace import ServedNamespace
-from frazil.service.overview import overview
 from frazil.service.problems import Problem, busy, misuse, no_id, refused, unknown_namespace
-from frazil.service.state import State
+from frazil.service.state import State, overview
 from frazil.service.tokens import SCOPES, Refusal
 from frazil.service.tokens import Scope as Right
+from frazil.service.worker_stats import MEDIA_TYPE, Metrics
 from frazil.system.clock import moment_text
 
 SLOTS_MOST = 1_000  # the most slots that are reported; held slots come first
