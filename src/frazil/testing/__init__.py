@@ -7,8 +7,7 @@
 It needs no test framework. frazil itself does not import it.
 """
 
-from frazil.testing.conformance import CHECKS, check_registry
-from frazil.testing.report import ConformanceError, Report, Result
+from frazil.testing.conformance import CHECKS, ConformanceError, Report, Result, check_registry
 from frazil.testing.store import (
     Forgets,
     OwnTime,

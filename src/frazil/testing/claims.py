@@ -9,8 +9,7 @@ from functools import partial
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError, TryLater
 from frazil.schemes.scheme import scheme
-from frazil.testing.report import demand, demand_claim, demand_refused
-from frazil.testing.trial import POOL, Event, Member, Trial
+from frazil.testing.trial import POOL, Event, Member, Trial, demand, demand_claim, demand_refused
 
 
 def claims_never_overlap(trial: Trial) -> None:

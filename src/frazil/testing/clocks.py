@@ -5,9 +5,8 @@ from itertools import pairwise
 
 from frazil.claims.claim import Lost
 from frazil.errors import ClockError
-from frazil.testing.report import BrokenContract, demand, demand_claim
 from frazil.testing.store import Partitioned
-from frazil.testing.trial import HOUR_US, Member, Trial
+from frazil.testing.trial import HOUR_US, BrokenContract, Member, Trial, demand, demand_claim
 
 
 def now_never_goes_back(trial: Trial) -> None:

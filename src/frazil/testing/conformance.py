@@ -11,21 +11,16 @@ ways that its adapter cannot cause. The report lists the checks that did not app
 """
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from inspect import isfunction
+from typing import Literal
 
 from frazil.testing import claims, clocks, counters, lost_messages, slot_choice, store_loss
-from frazil.testing.report import (
-    BrokenContract,
-    ConformanceError,
-    NotApplicable,
-    Outcome,
-    Report,
-    Result,
-)
 from frazil.testing.store import Store
-from frazil.testing.trial import Trial
+from frazil.testing.trial import BrokenContract, NotApplicable, Trial
 
 Check = Callable[[Trial], None]
+Outcome = Literal["passed", "failed", "not applicable"]
 
 _MODULES = (claims, lost_messages, slot_choice, store_loss, clocks, counters)
 
@@ -36,6 +31,45 @@ CHECKS: tuple[Check, ...] = tuple(
     if isfunction(check) and check.__module__ == module.__name__ and not name.startswith("_")
 )
 """Every check, in the order in which they run: the public functions of these modules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One check: its name, its invariant, its outcome, and the fault or the reason."""
+
+    name: str
+    shows: str
+    outcome: Outcome
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.outcome:<14}  {self.name}{': ' if self.reason else ''}{self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All checks, in the order in which they ran."""
+
+    results: tuple[Result, ...]
+
+    def names(self, outcome: Outcome) -> set[str]:
+        """The names of the checks with an outcome."""
+        return {result.name for result in self.results if result.outcome == outcome}
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.results))
+
+
+class ConformanceError(AssertionError):
+    """A registry breaks the contract. ``report`` has all checks; the message lists the failures."""
+
+    def __init__(self, report: Report) -> None:
+        failures = [result for result in report.results if result.outcome == "failed"]
+        told = "\n".join(
+            f"  {result.name} ({result.shows}): {result.reason}" for result in failures
+        )
+        super().__init__(f"{len(failures)} of {len(report.results)} checks failed:\n{told}")
+        self.report = report
 
 
 def check_registry(store: Store, *, only: Collection[str] | None = None, seed: int = 0) -> Report:

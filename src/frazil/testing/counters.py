@@ -5,9 +5,8 @@ from functools import partial
 from frazil.claims.claim import LastSeen, Lost
 from frazil.errors import LayoutExhausted
 from frazil.schemes.scheme import scheme
-from frazil.testing.report import demand, demand_claim, demand_refused
 from frazil.testing.store import Forgets, Restarts, Rewinds
-from frazil.testing.trial import COUNTER, RUNS, Event, Trial
+from frazil.testing.trial import COUNTER, RUNS, Event, Trial, demand, demand_claim, demand_refused
 
 
 def missing_counters_are_errors(trial: Trial) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
-from frazil.testing.report import BrokenContract, NotApplicable, demand, demand_claim
-from frazil.testing.trial import Member, Trial
+from frazil.testing.trial import BrokenContract, Member, NotApplicable, Trial, demand, demand_claim
 
 _ATTEMPTS = 5
 

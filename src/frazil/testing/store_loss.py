@@ -10,9 +10,16 @@ from functools import partial
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ClockError, ConfigError
-from frazil.testing.report import NotApplicable, demand, demand_claim, demand_refused
 from frazil.testing.store import Forgets, Rewinds, StepsClock
-from frazil.testing.trial import COUNTER, HOUR_US, Member, Trial
+from frazil.testing.trial import (
+    COUNTER,
+    HOUR_US,
+    Member,
+    Trial,
+    demand,
+    demand_claim,
+    demand_refused,
+)
 
 
 def _demand_beyond(reply: Claim | Wait, floor: int, what: str) -> None:
@@ -233,20 +240,14 @@ def losses_while_the_clock_is_absorbed(trial: Trial) -> None:
     The clock is stepped back (an offset keeps now from going back), claims are given in that time,
     and then the state is lost, offset included, or restored from a copy from before the step.
     """
-    store = trial.store
-    if not isinstance(store, Forgets | Rewinds):
-        raise NotApplicable("its state cannot be lost")
     a, b = trial.members(2)
-    copy = store.copy(trial.namespace) if isinstance(store, Rewinds) else None
+    lose = trial.losing()
     a.grant(5)
     back_us = 3 * a.horizon_ticks * a.terms.tick_us // 2
     with trial.clock_off(-back_us):
         for _ in range(3):
             a.grant(a.horizon_ticks)
-        if isinstance(store, Forgets):
-            store.forget(trial.namespace)
-        else:
-            store.rewind(trial.namespace, copy)
+        lose()
         for member in (a, b, trial.member()):  # the first of them remembers
             member.try_grant(a.horizon_ticks)
         trial.member().grant(a.horizon_ticks)
@@ -260,20 +261,15 @@ def losses_with_an_earlier_clock(trial: Trial) -> None:
 
     The clock goes back and the state is lost. A newcomer asks before the holder does.
     """
-    store = trial.store
-    if not isinstance(store, Forgets | Rewinds):
-        raise NotApplicable("its state cannot be lost")
     a, b = trial.members(2)
     a.grant(5)
-    copy = store.copy(trial.namespace) if isinstance(store, Rewinds) else None
+    lose = trial.losing()
     claims = [a.grant(a.horizon_ticks), b.grant(b.horizon_ticks)]
     newcomer = trial.member()
     with trial.clock_off(-3 * a.horizon_ticks * a.terms.tick_us // 2):
-        if isinstance(store, Forgets):
-            store.forget(trial.namespace)
-        else:
-            store.rewind(trial.namespace, copy)
-        shows = isinstance(store, Forgets) or store.rewind_shows
+        lose()
+        store = trial.store
+        shows = isinstance(store, Forgets) or trial.able(Rewinds).rewind_shows
         for member in (newcomer, a, newcomer) if shows else (a, newcomer):
             member.try_grant(a.horizon_ticks)
         reply = b.renew(claims[1], claims[1].until)
@@ -302,9 +298,7 @@ def _demand_noticed(member: Member) -> None:
     """Require that a grant after a loss and failed verbs gives no tick of one horizon."""
     reply = member.try_grant(member.horizon_ticks)
     floor = member.terms.tick_at(reply.seen.now_us) + member.horizon_ticks
-    if isinstance(reply, Claim):
-        fault = f"a failed verb used up the notice of a loss: tick {reply.start} was given"
-        demand(reply.start >= floor, f"{fault}; {floor} is safe")
+    _demand_beyond(reply, floor, "a failed verb that used up the notice of a loss")
 
 
 def lost_states_are_noticed_until_written(trial: Trial) -> None:

@@ -12,17 +12,18 @@ late or repeated one. The registry cannot distinguish this from a network failur
 import random
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
+from frazil.errors import ConfigError
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.system import clock
-from frazil.testing.report import BrokenContract, NotApplicable, demand
 from frazil.testing.store import (
     Forgets,
     OwnTime,
@@ -50,6 +51,40 @@ _LACKS: dict[type, str] = {
 
 Ability = TypeVar("Ability")
 Reply = Claim | Wait | Lost | LastSeen
+
+
+class BrokenContract(Exception):
+    """A registry broke the contract; raised inside a check."""
+
+
+class NotApplicable(Exception):
+    """A check does not apply to this store; raised inside it, with the reason."""
+
+
+def demand(holds: object, fault: str) -> None:
+    """Raise BrokenContract with ``fault`` unless ``holds`` is true."""
+    if not holds:
+        raise BrokenContract(fault)
+
+
+def demand_claim(reply: object, fault: str) -> Claim:
+    """Return a reply that is a claim; raise BrokenContract with ``fault`` for any other."""
+    if not isinstance(reply, Claim):
+        raise BrokenContract(fault)
+    return reply
+
+
+def demand_refused(
+    attempt: Callable[[], object],
+    fault: str,
+    errors: type[Exception] | tuple[type[Exception], ...] = ConfigError,
+) -> str:
+    """Require that an attempt raises one of the errors. Returns its message."""
+    try:
+        reply = attempt()
+    except errors as error:
+        return str(error)
+    raise BrokenContract(f"{fault}: {reply!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +242,15 @@ class Trial:
         if not isinstance(self.store, ability):
             raise NotApplicable(_LACKS[ability])
         return self.store
+
+    def losing(self) -> Callable[[], None]:
+        """What loses the state, or all of it since now. Raises NotApplicable if nothing does."""
+        store, namespace = self.store, self.namespace
+        if isinstance(store, Forgets):
+            return partial(store.forget, namespace)
+        if isinstance(store, Rewinds):
+            return partial(store.rewind, namespace, store.copy(namespace))
+        raise NotApplicable(_LACKS[Forgets])
 
     @contextmanager
     def clock_off(self, us: int) -> Iterator[None]:

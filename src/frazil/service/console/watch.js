@@ -1,9 +1,8 @@
 // The part `Watch`: requests the overview and the claims each second while it is visible.
 
 import { ask, within } from "./api.js";
-import { Claims } from "./claims.js";
+import { Claims, Fleet } from "./claims.js";
 import { byId, showProblem } from "./dom.js";
-import { Fleet } from "./fleet.js";
 import { clock } from "./format.js";
 import { Overview } from "./overview.js";
 
