@@ -21,8 +21,7 @@ from frazil.cli.show import terminal
 from frazil.inputs.duration import ago
 from frazil.layout.drawing import COLOURS, draw, draw_spans, svg
 from frazil.layout.field import Role
-from frazil.reading.foreign.identifier import Foreign
-from frazil.reading.foreign.recognise import doubt_of
+from frazil.reading.foreign import Foreign, doubt_of
 from frazil.reading.guess import Fit, rivals_of
 from frazil.reading.search import Match, Search
 from frazil.schemes.alphabet import encodings_of

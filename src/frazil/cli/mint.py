@@ -9,7 +9,6 @@ chunk is printed before the next is made.
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 
 import click
 
@@ -109,7 +108,7 @@ def _chunks(count: int, request: Request, after: tuple[str, ...]) -> Iterator[li
         return
     # On a terminal, the IDs themselves show the progress.
     has_bar = count / rate_hz > _PROGRESS_MIN_S and not sys.stdout.isatty()
-    bar = progress("minting", count) if has_bar else nullcontext(lambda _: None)
+    bar = progress("minting", count, shown=has_bar)
     with open_request(request) as generator, bar as update:
         for made in range(0, count, chunk):
             update(made)

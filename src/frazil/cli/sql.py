@@ -70,34 +70,22 @@ def command(
     for option, (flag, owner) in _ONLY.items():
         if dialect != owner and not is_default(option):
             raise click.UsageError(f"{flag} is for {owner}")
-    click.echo(_text(dialect, scheme, name, schema, table, column, ids=ids, drop=drop), nl=False)
-
-
-def _text(
-    dialect: str,
-    scheme: Scheme,
-    name: str,
-    schema: str,
-    table: str | None,
-    column: str,
-    *,
-    ids: bool,
-    drop: bool,
-) -> str:
     if ids:
         from frazil.sql.ids import drop_ids, ids_sql
 
-        return drop_ids(function=schema) if drop else ids_sql(function=schema)
-    if dialect == "postgresql":
+        text = drop_ids(function=schema) if drop else ids_sql(function=schema)
+    elif dialect == "postgresql":
         from frazil.sql import postgres
 
-        return (postgres.drop_functions if drop else postgres.functions)(scheme, name, schema)
-    if dialect == "mysql":
+        text = (postgres.drop_functions if drop else postgres.functions)(scheme, name, schema)
+    elif dialect == "mysql":
         from frazil.sql import mysql
 
-        return (mysql.drop_functions if drop else mysql.functions)(scheme, name)
-    from frazil.sql import sqlite
+        text = (mysql.drop_functions if drop else mysql.functions)(scheme, name)
+    elif table is not None:
+        from frazil.sql import sqlite
 
-    if table is None:
+        text = (sqlite.drop_view if drop else sqlite.view)(scheme, name, table, column)
+    else:
         raise click.UsageError("SQLite has no functions of its own; name a table with --table")
-    return (sqlite.drop_view if drop else sqlite.view)(scheme, name, table, column)
+    click.echo(text, nl=False)

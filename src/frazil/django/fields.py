@@ -76,7 +76,6 @@ class IdColumn(models.Field):
         return "BigIntegerField"
 
     def from_db_value(self, value: int | None, *_: object) -> Id | None:
-        """The value of a row."""
         return None if value is None else Id(value, self.declaration.name)
 
     def to_python(self, value: Any) -> Id | None:
@@ -117,7 +116,6 @@ class IdColumn(models.Field):
         return value
 
     def value_to_string(self, obj: Any) -> str:
-        """The text, for serializers that write texts."""
         value = self.to_python(self.value_from_object(obj))
         return "" if value is None else str(value)
 
@@ -182,7 +180,6 @@ class FrazilField(IdColumn, models.BigIntegerField):
     description = gettext_lazy("ID of another table")
 
     def formfield(self, **kwargs: Any) -> Any:
-        """A form field that shows and accepts the text."""
         name = self.declaration.name
         return models.Field.formfield(self, **{"form_class": IdFormField, "scheme": name, **kwargs})
 

@@ -37,7 +37,6 @@ class Within(Lookup):
     prepare_rhs = False
 
     def get_prep_lookup(self) -> range:
-        """The IDs as one range of numbers."""
         given = self.rhs
         if (
             not isinstance(given, tuple | list)
@@ -103,7 +102,6 @@ class SameText(Exact):
     """The row whose ID has this text; no row for a text that is not an ID."""
 
     def get_prep_lookup(self) -> Any:
-        """The number of the text."""
         try:
             return self.lhs.output_field.get_prep_value(str(self.rhs))
         except CodecError:

@@ -78,7 +78,6 @@ class IdField(serializers.CharField):
             raise serializers.ValidationError(why(error), code="invalid") from error
 
     def to_representation(self, value: Any) -> str:
-        """The text of a number."""
         return declared(self.scheme_name).text_of(value)
 
 
@@ -111,7 +110,6 @@ class IdEncoder(JSONEncoder):
     """The JSON encoder of DRF, which writes an ``Id`` as text wherever it stands."""
 
     def encode(self, o: Any) -> str:
-        """The JSON of a value."""
         return str(super().encode(with_texts(o)))
 
     def default(self, obj: Any) -> Any:

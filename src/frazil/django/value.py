@@ -25,7 +25,6 @@ class Id(int):
     name: str
 
     def __new__(cls, n: int, name: str) -> Self:
-        """The ID of that number."""
         self = super().__new__(cls, n)
         self.name = name
         return self

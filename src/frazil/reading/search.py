@@ -16,10 +16,8 @@ from functools import cache
 from itertools import islice
 
 from frazil.errors import CodecError
-from frazil.reading.foreign.identifier import Foreign
-from frazil.reading.foreign.recognise import in_word, recognise, why_not
-from frazil.reading.guess import LIKELY_BITS, Fit, fits_of, presets
-from frazil.reading.spelling import words
+from frazil.reading.foreign import Foreign, in_word, recognise, why_not
+from frazil.reading.guess import LIKELY_BITS, Fit, fits_of, presets, words
 from frazil.schemes.scheme import Scheme
 
 _WORD_CHARACTERS_MIN = 8  # chibrary's; an ID with time has more

@@ -85,7 +85,6 @@ class App:
         self.at_once.clear()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle an ASGI event."""
         if scope["type"] == "lifespan":
             await self._live_on(receive, send)
         elif self._traces.on:

@@ -12,8 +12,7 @@ from frazil.errors import CodecError, LayoutError
 from frazil.inputs.duration import UNITS_US, ago, duration_text
 from frazil.layout.drawing import spans
 from frazil.reading.capacity import Plan
-from frazil.reading.foreign.identifier import Foreign
-from frazil.reading.foreign.recognise import doubt_of
+from frazil.reading.foreign import Foreign, doubt_of
 from frazil.reading.guess import contradiction, rivals_of
 from frazil.reading.search import Match, Search
 from frazil.schemes.alphabet import encodings_of

@@ -26,19 +26,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import NamedTuple, TypeVar
 
+from frazil import errors
 from frazil.aio import AwaitedGenerator
 from frazil.claims.claim import Snapshot
 from frazil.claims.record import layout_mismatch
-from frazil.errors import (
-    ClockError,
-    Closed,
-    ConfigError,
-    FrazilError,
-    Misuse,
-    PoolExhausted,
-    RegistryUnavailable,
-    TryLater,
-)
+from frazil.errors import FrazilError, Misuse, RegistryUnavailable
 from frazil.generator.awaiting import wait_through
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.request import Request
@@ -55,7 +47,7 @@ BATCH_MOST = 1_000_000  # the most IDs in one request
 Waited = TypeVar("Waited")
 
 
-class _NoCounter(ConfigError):
+class _NoCounter(errors.ConfigError):
     """A counter has no record. The service starts nevertheless, and uses it once it is set up."""
 
 
@@ -281,7 +273,7 @@ class ServedNamespace:
         if why := self._trouble():
             return why
         await self._look()
-        if isinstance(self._look_error, TryLater) and self._lasts():
+        if isinstance(self._look_error, errors.TryLater) and self._lasts():
             return ""
         return self._registry_trouble()
 
@@ -309,7 +301,7 @@ class ServedNamespace:
         if self._look_error is None:
             waits = self._first and self.new and not self.issued
             return "the first claim is not there yet" if waits else ""
-        if isinstance(self._look_error, TryLater):
+        if isinstance(self._look_error, errors.TryLater):
             return "the registry does not answer"
         if isinstance(self._look_error, _NoCounter):
             return "the counter was not set up; the log has the command (frazil init)"
@@ -321,9 +313,9 @@ class ServedNamespace:
     def page(self) -> str:
         """The page that says what to do about the present fault."""
         if self._walk.keeper.journal.apart_us is not None:
-            return ClockError.page
+            return errors.ClockError.page
         fault = self._walk.keeper.policy.trouble or self._fault or self._look_error
-        return PoolExhausted.page if fault is None else fault.page
+        return errors.PoolExhausted.page if fault is None else fault.page
 
     def gauge(self) -> Gauge:
         """Return the current state."""
@@ -356,7 +348,7 @@ class ServedNamespace:
         """Wait for IDs, and record whether the call failed."""
         try:
             found = await waiting
-        except Closed:
+        except errors.Closed:
             raise
         except FrazilError as error:
             self._refuse(error)
@@ -370,7 +362,7 @@ class ServedNamespace:
         self._refused_ns = self._outage = self._fault = None
         return found
 
-    def _no_counter(self) -> ConfigError:
+    def _no_counter(self) -> errors.ConfigError:
         """Return the error for a counter without a record, with the command that makes it."""
         command = init_command(self._url, self.name, self.scheme)
         return _NoCounter(

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from frazil.inputs.duration import UNITS_US
-from frazil.reading.guess import fit_of, fits_of, presets, rivals_of
-from frazil.reading.spelling import Reading
+from frazil.reading.guess import Reading, fit_of, fits_of, presets, rivals_of
 from frazil.schemes.scheme import scheme
 from frazil.system.clock import to_us
 

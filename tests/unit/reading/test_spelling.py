@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.reading.spelling import readings
+from frazil.reading.guess import readings
 from frazil.schemes.alphabet import DIGITS
 from frazil.schemes.codec import Codec
 

@@ -7,25 +7,21 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
-
-class Update(Protocol):
-    """Sets how much of the total is done, and how many rows that was."""
-
-    def __call__(self, done: float, rows: int = 0, /) -> None:
-        """See the class."""
+Update = Callable[..., None]
+"""Sets how much of the total is done, and how many rows that was, if they are counted."""
 
 
 @contextmanager
 def progress(
-    label: str, total: float = 1, seen: Callable[[], float] | None = None
+    label: str, total: float = 1, seen: Callable[[], float] | None = None, *, shown: bool = True
 ) -> Iterator[Update]:
     """A bar while the block runs, as a function that sets how much of ``total`` is done.
 
     seen: how much it is, for a block that cannot say so; the thread of the bar calls it.
     """
-    if not _is_terminal():
+    if not (shown and _is_terminal()):
         yield lambda _done, _rows=0: None
         return
     from rich.console import Console

@@ -62,7 +62,6 @@ class Page:
         self.tag = b'"%b"' % urlsafe_b64encode(sha256(body).digest()[:18])
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> int:
-        """Answer a request and return the status."""
         asgi.refuse_method(scope, "GET, HEAD")
         head = [(b"etag", self.tag), *_SAFE]
         if self.tag in asgi.header(scope, b"if-none-match"):

@@ -66,7 +66,6 @@ class IdEndpoint(ABC):
         self.number = Json(name, scheme, number=True) if formats.fits_number(scheme) else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
-        """Answer a request and return the status. Raises Problem."""
         asgi.refuse_method(scope, self.method)
         refusal = self.guard.refusal(asgi.bearer(scope), "issue", self.served.name)
         if refusal is not None:  # without the names, which only an allowed caller learns

@@ -90,7 +90,6 @@ class Routes:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
-        """Answer a request and return the status. Raises Problem."""
         path, parts = scope["path"], scope["path"].split("/")
         names: list[str] = []
         if parts[1:2] == ["v1"] and ("{" in path or path not in self.table):

@@ -208,7 +208,6 @@ class _HttpProtocol(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Handle the end of a head."""
         self._in_head = False
         self._body_left = self._body_size = self._overhead = 0
         self.silent.pop(self, None)
@@ -271,13 +270,11 @@ class _HttpProtocol(HttpToolsProtocol):
         return None
 
     def on_body(self, body: bytes) -> None:
-        """Handle a part of a body."""
         super().on_body(body)
         self._body_size += len(body)
         self._body_left -= min(self._body_left, len(body))
 
     def on_message_complete(self) -> None:
-        """Handle the end of a request."""
         if self._answered:
             self._answered = False
         else:

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from frazil.reading.foreign.recognise import doubt_of, recognise, why_not
+from frazil.reading.foreign import doubt_of, recognise, why_not
 from frazil.reading.search import Search
 from frazil.schemes.scheme import scheme
 from frazil.system.clock import moment_text

@@ -19,7 +19,6 @@ class Command(BaseCommand):
     help = "Make and read IDs, as FRAZIL in the settings declares them."
 
     def add_arguments(self, parser: Any) -> None:
-        """One parser for each subcommand."""
         actions = parser.add_subparsers(dest="action", required=True)
         init = actions.add_parser("init", help="set up each namespace that is not; may be repeated")
         init.add_argument("--new", action="store_true", help="they were never used, so do not wait")
