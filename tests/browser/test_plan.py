@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from frazil.reading.capacity import plan_of
-from frazil.reading.proposals import Need, proposals
+from frazil.reading.capacity import Need, plan_of, proposals
 from tests.browser.window import expect
 
 ICICLE = "sign:1=0 time:41 node:10 sequence:12 @1ms since 2016-02-18T09:43:20.316Z"

@@ -23,9 +23,8 @@ from frazil.inputs.duration import duration_text
 from frazil.inputs.masking import masked
 from frazil.layout.drawing import draw, svg
 from frazil.layout.layout import Layout
-from frazil.reading.capacity import Plan, plan_of, span_text, years
+from frazil.reading.capacity import Need, Plan, plan_of, proposals, span_text, years
 from frazil.reading.fleet_limits import FleetLimits, limits_of
-from frazil.reading.proposals import Need, proposals
 from frazil.schemes.presets import PRESETS
 from frazil.system.clock import moment_text, wall_us
 

@@ -23,8 +23,8 @@ the text. docs/how-to/django.md shows all of it.
 from frazil.system.extras import missing_extra
 
 try:
+    from frazil.django.declared import Id
     from frazil.django.fields import FrazilAutoField, FrazilField, IdFormField
-    from frazil.django.value import Id
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "django":
         raise

@@ -32,8 +32,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.signals import pre_save
 from django.utils.translation import gettext_lazy
 
-from frazil.django.declared import Declaration, declared
-from frazil.django.value import Id, why
+from frazil.django.declared import Declaration, Id, declared, why
 from frazil.errors import CodecError, ConfigError
 
 _AT_ONCE = 100  # rows of one query

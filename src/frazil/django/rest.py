@@ -24,9 +24,8 @@ from django.db import models
 from rest_framework import renderers, serializers
 from rest_framework.utils.encoders import JSONEncoder
 
-from frazil.django.declared import Declaration, declared
+from frazil.django.declared import Declaration, Id, declared, why, with_texts
 from frazil.django.fields import FrazilAutoField, FrazilField, IdColumn
-from frazil.django.value import Id, why, with_texts
 from frazil.errors import CodecError, ConfigError
 
 __all__ = ["IdEncoder", "IdField", "IdRelatedField", "register"]

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core import serializers
 from django.core.serializers import json, jsonl
 
-from frazil.django.value import Id, with_texts
+from frazil.django.declared import Id, with_texts
 
 
 class _Texts:

@@ -9,8 +9,7 @@ from typing import Any
 
 from django.urls.converters import get_converters, register_converter
 
-from frazil.django.declared import declarations, declared
-from frazil.django.value import Id
+from frazil.django.declared import Id, declarations, declared
 
 
 class _Converter:

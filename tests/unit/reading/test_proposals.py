@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.errors import ConfigError
-from frazil.reading.proposals import NODES_MOST, RATE_LEAST_HZ, RATE_MOST_HZ, Need, proposals
+from frazil.reading.capacity import NODES_MOST, RATE_LEAST_HZ, RATE_MOST_HZ, Need, proposals
 
 NOW_US = 1_780_000_000_000_000  # 2026-05-28
 YEAR_US = 31_556_952_000_000

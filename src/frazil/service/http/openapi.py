@@ -12,7 +12,7 @@ A member has the same type in every reply. IDs and field values are strings, sin
 from typing import Any
 
 from frazil import __version__
-from frazil.reading.proposals import NODES_MOST, RATE_LEAST_HZ, RATE_MOST_HZ, YEAR_MOST
+from frazil.reading.capacity import NODES_MOST, RATE_LEAST_HZ, RATE_MOST_HZ, YEAR_MOST
 from frazil.schemes.alphabet import ENCODINGS
 from frazil.service.alarms import SHOWN
 from frazil.service.inspection import TEXT_MOST

@@ -17,8 +17,7 @@ from frazil.claims.holder import Holder
 from frazil.claims.holding import NodeHolding, node_holdings
 from frazil.errors import CodecError, FrazilError, LayoutError, Misuse
 from frazil.layout.layout import Layout
-from frazil.reading.capacity import Plan, plan_of
-from frazil.reading.proposals import Need, proposals
+from frazil.reading.capacity import Need, Plan, plan_of, proposals
 from frazil.schemes.presets import PRESETS
 from frazil.schemes.scheme import epoch_us
 from frazil.service import logs
