@@ -96,12 +96,11 @@ class _Bench:
         return Line(what, count, spent_ns / count, floor)
 
     def _keep(self, made: Any) -> None:
-        if isinstance(made, list):
-            self.ids += made
-            return
-        from frazil.schemes.arrays import ints
+        if not isinstance(made, list):
+            from frazil.schemes.arrays import ints
 
-        self.ids += ints(made)
+            made = ints(made)
+        self.ids += made
 
 
 @click.command

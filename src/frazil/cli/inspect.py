@@ -23,7 +23,7 @@ from frazil.layout.drawing import COLOURS, draw, draw_spans, svg
 from frazil.layout.field import Role
 from frazil.reading.foreign import Foreign, doubt_of
 from frazil.reading.guess import Fit, rivals_of
-from frazil.reading.search import Match, Search
+from frazil.reading.search import Match, Search, moment_json
 from frazil.schemes.alphabet import encodings_of
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
@@ -148,7 +148,7 @@ def _as_json(finding: Match, now_us: int) -> dict[str, Any]:
         "scheme": best.scheme.name if decided else None,
         "encoding": best.reading.encoding,
         "prefix": best.reading.prefix,
-        **_moment_json(best.values.moment_us if decided else None, now_us),
+        **moment_json(best.values.moment_us if decided else None, now_us),
         "fields": dict(best.values) if decided else {},
         "foreign": list(best.values.foreign) if decided else [],
         "doubt": (best.refused or best.doubt or None) if decided else _undecided(rivals),
@@ -157,7 +157,7 @@ def _as_json(finding: Match, now_us: int) -> dict[str, Any]:
             {
                 "scheme": fit.scheme.name,
                 "encoding": fit.reading.encoding,
-                **_moment_json(fit.values.moment_us, now_us),
+                **moment_json(fit.values.moment_us, now_us),
                 "fields": dict(fit.values),
                 "score": round(fit.score, 1),
                 "why": list(fit.reasons),
@@ -176,19 +176,12 @@ def _foreign_json(found: Foreign, now_us: int) -> dict[str, Any]:
         "scheme": found.format,
         "encoding": found.written,
         "prefix": found.prefix,
-        **_moment_json(found.moment_us, now_us),
+        **moment_json(found.moment_us, now_us),
         "fields": {part.name: part.value if part.counted else part.text for part in found.parts},
         "foreign": [],
         "doubt": doubt_of(found, now_us) or None,
         "texts": found.texts,
         "candidates": [],
-    }
-
-
-def _moment_json(us: int | None, now_us: int) -> dict[str, Any]:
-    return {
-        "moment": None if us is None else moment_text(us),
-        "age_s": None if us is None else round((now_us - us) / 1e6, 3),
     }
 
 

@@ -143,19 +143,14 @@ def to_set_up() -> dict[Request, list[str]]:
 def check_production(**_: object) -> list[CheckMessage]:
     """W001 to W003: a store that other hosts cannot reach. For ``check --deploy``."""
     try:
-        requests = {name: each.request() for name, each in declarations().items()}
+        return [message for each in declarations().values() for message in _production(each)]
     except FrazilError:
         return []  # check_settings reports it
-    return [
-        message
-        for name, request in requests.items()
-        for message in _production(name, request, declarations()[name])
-    ]
 
 
-def _production(name: str, request: Request, declaration: Declaration) -> Iterable[CheckMessage]:
-    place = f'FRAZIL["schemes"][{name!r}]'
-    kind = request.url.kind
+def _production(declaration: Declaration) -> Iterable[CheckMessage]:
+    place = f'FRAZIL["schemes"][{declaration.name!r}]'
+    kind = declaration.request().url.kind
     if kind == "memory":
         problem = f"{place} uses memory:, whose claims end with the process and are not shared"
         yield Error(problem, hint="use redis:, postgresql: or sqlite:", id="frazil.W002")

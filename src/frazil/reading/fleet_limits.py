@@ -35,10 +35,6 @@ class StepCost(NamedTuple):
         """µs of a step beside so many claims."""
         return self.base_us + self.held_us * held
 
-    def rate_hz(self, held: float) -> float:
-        """Steps a second beside so many claims."""
-        return _SECOND_US / self.at(held)
-
     def busy_most(self, steps_hz: float) -> int:
         """How many claims may be held if each takes so many steps a second."""
         budget = _SHARE * _SECOND_US / steps_hz  # = n * (base + held * n)
@@ -88,7 +84,7 @@ class FleetLimits:
     @property
     def by_renewals(self) -> int:
         """Processes whose renewals the servers can serve."""
-        return max(1, self.servers * self._cost.busy_most(_RENEWALS / self.horizon_s))
+        return max(1, self.servers * COSTS[self.kind].busy_most(_RENEWALS / self.horizon_s))
 
     @property
     def starts_hz(self) -> float:
@@ -129,13 +125,9 @@ class FleetLimits:
         return "node numbers" if self.by_nodes <= self.by_renewals else "renewals"
 
     @property
-    def _cost(self) -> StepCost:
-        return COSTS[self.kind]
-
-    @property
     def _steps_hz(self) -> float:
         held = min(self.processes, self.layout.nodes) / self.servers
-        return _SHARE * self._cost.rate_hz(held) * self.servers
+        return _SHARE * _SECOND_US / COSTS[self.kind].at(held) * self.servers
 
     def as_json(self) -> dict[str, Any]:
         """All values; null for what has no limit."""

@@ -358,8 +358,8 @@ def read_objectid(text: str) -> Foreign | None:
 
 _READERS = (read_uuid, read_typeid, read_ulid, read_ksuid, read_xid, read_objectid)
 _BYTES = re.compile(r"(?:0x|\\x)?([0-9a-f]{24}|[0-9a-f]{32}|[0-9a-f]{40})", re.IGNORECASE)
-_OLDEST_US = to_us(datetime(2005, 1, 1, tzinfo=UTC))
-_AHEAD_MAX_US = UNITS_US["d"]
+OLDEST_US = to_us(datetime(2005, 1, 1, tzinfo=UTC))  # no such ID is older
+AHEAD_MAX_US = UNITS_US["d"]
 
 
 def recognise(text: str, now_us: int) -> Foreign | None:
@@ -386,9 +386,14 @@ def in_word(word: str, now_us: int) -> Foreign | None:
 def doubt_of(found: Foreign, now_us: int) -> str:
     """Why the date is implausible; "" if it is not, or if there is none."""
     us = found.moment_us
-    if us is None or _OLDEST_US <= us <= now_us + _AHEAD_MAX_US:
+    if us is None or OLDEST_US <= us <= now_us + AHEAD_MAX_US:
         return ""
-    return f"its date would be {moment_text(us).partition('T')[0]}, {ago(us, now_us)}"
+    return f"{date_text(us)}, {ago(us, now_us)}"
+
+
+def date_text(us: int) -> str:
+    """An implausible date, as the beginning of a doubt."""
+    return f"its date would be {moment_text(us).partition('T')[0]}"
 
 
 def why_not(text: str) -> str:

@@ -24,7 +24,6 @@ only by their epochs.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache, lru_cache
 from itertools import chain
 from math import log2
@@ -32,12 +31,12 @@ from math import log2
 from frazil.errors import CodecError
 from frazil.inputs.duration import UNITS_US, ago
 from frazil.layout.values import Values
+from frazil.reading.foreign import AHEAD_MAX_US, OLDEST_US, date_text
 from frazil.schemes.alphabet import digit_values, encodings_of
 from frazil.schemes.codec import Codec
 from frazil.schemes.presets import PRESETS
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
-from frazil.system.clock import moment_text, to_us
 
 _WORD = re.compile(
     r"(?:[A-Za-z]\w*_)?\b[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b"
@@ -121,8 +120,6 @@ def _codec(encoding: str, bits: int, *, check: bool = False) -> Codec:
 LIKELY_BITS = 12.0  # a score that one random text in 4,096 reaches
 _OWN_ENCODING_BITS = 4.0
 _NEAT_BITS = 4  # the least number of leading zeros that is a reason
-_OLDEST_US = to_us(datetime(2005, 1, 1, tzinfo=UTC))
-_AHEAD_MAX_US = UNITS_US["d"]
 _CLOCK_AHEAD_MAX_US = 366 * UNITS_US["d"]
 _NEAR_BITS = 4.0  # a reading that is weaker by less than this could still be right
 _AFTER_EPOCH_MIN_US = 7 * UNITS_US["d"]
@@ -226,10 +223,10 @@ def _refusal(scheme: Scheme, values: Values, now_us: int, doubt: str) -> str:
     us = values.moment_us
     if us is None:
         return ""
-    if us < _OLDEST_US:
-        return f"{_date(us)}, before such IDs existed"
+    if us < OLDEST_US:
+        return f"{date_text(us)}, before such IDs existed"
     if us < (scheme.layout.epoch_us or 0) + _AFTER_EPOCH_MIN_US:
-        return f"{_date(us)}, in the first week of its epoch"
+        return f"{date_text(us)}, in the first week of its epoch"
     return ""
 
 
@@ -241,13 +238,9 @@ def contradiction(scheme: Scheme, values: Values, now_us: int) -> str:
     for name in values.foreign:
         return f"its {name} is {values[name]}, not {scheme.layout.fixed[name]}"
     us = values.moment_us
-    if us is not None and us > now_us + _AHEAD_MAX_US:
-        return f"{_date(us)}, {ago(us, now_us)}"
+    if us is not None and us > now_us + AHEAD_MAX_US:
+        return f"{date_text(us)}, {ago(us, now_us)}"
     return ""
-
-
-def _date(us: int) -> str:
-    return f"its date would be {moment_text(us).partition('T')[0]}"
 
 
 def _order(fit: Fit) -> tuple[bool, float]:

@@ -14,11 +14,13 @@ another scheme is much higher.
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from typing import Any
 
 from frazil.errors import CodecError
 from frazil.reading.foreign import Foreign, in_word, recognise, why_not
 from frazil.reading.guess import LIKELY_BITS, Fit, fits_of, presets, words
 from frazil.schemes.scheme import Scheme
+from frazil.system.clock import moment_text
 
 _WORD_CHARACTERS_MIN = 8  # chibrary's; an ID with time has more
 _SHOWN_CHARACTERS = 60
@@ -111,6 +113,13 @@ class Search:
             others = (fit for fit in fitting if fit.scheme.name != self.scheme.name)
             return Match((*own, *others))
         return Match(tuple(fits), guessed=True)
+
+
+def moment_json(us: int | None, now_us: int) -> dict[str, Any]:
+    """The moment of an ID and its age, as JSON; null if it has none."""
+    if us is None:
+        return {"moment": None, "age_s": None}
+    return {"moment": moment_text(us), "age_s": round((now_us - us) / 1e6, 3)}
 
 
 def _foreign(found: Foreign | None) -> Match | None:

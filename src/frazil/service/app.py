@@ -189,8 +189,7 @@ class Traces:
         from opentelemetry.propagate import extract
         from opentelemetry.trace import SpanKind, Status, StatusCode
 
-        names = dict(scope["headers"])
-        headers = {name.decode("latin-1"): header(scope, name).decode("latin-1") for name in names}
+        headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
         parts = scope["path"].split("/")
         route = "/".join(parts[3:4])
         known = parts[1:2] == ["v1"] and route in {"id", "ids", "inspect", "window"}

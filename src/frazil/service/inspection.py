@@ -14,7 +14,7 @@ from frazil.layout.drawing import spans
 from frazil.reading.capacity import Plan
 from frazil.reading.foreign import Foreign, doubt_of
 from frazil.reading.guess import contradiction, rivals_of
-from frazil.reading.search import Match, Search
+from frazil.reading.search import Match, Search, moment_json
 from frazil.schemes.alphabet import encodings_of
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
@@ -118,7 +118,7 @@ def _facts(scheme: Scheme, n: int, now_us: int) -> dict[str, Any]:
         "scheme": scheme.name,
         "id": scheme.format(n),
         "number": str(n),
-        **_age(us, now_us),
+        **moment_json(us, now_us),
         "node": str(values["node"]) if layout.bits_of("node") else None,
         "fields": [_field(one, values[one.name], one.limit) for one in layout.fields],
         "spans": _spans(spans(layout, bare)),
@@ -161,7 +161,7 @@ def _foreign_json(found: Foreign, now_us: int) -> dict[str, Any]:
         "scheme": found.format,
         "id": found.canonical,
         "number": str(found.number),
-        **_age(us, now_us),
+        **moment_json(us, now_us),
         "fields": [
             _field(part, part.value, (1 << part.bits) - 1, None if part.counted else part.text)
             for part in found.parts
@@ -178,12 +178,6 @@ def _foreign_json(found: Foreign, now_us: int) -> dict[str, Any]:
         **dict.fromkeys(("shuffled", "guessed"), False),
         **{name: [] for name in ("foreign", "reasons", "others", "neighbours", "stretches")},
     }
-
-
-def _age(us: int | None, now_us: int) -> dict[str, Any]:
-    if us is None:
-        return {"moment": None, "age_s": None}
-    return {"moment": moment_text(us), "age_s": round((now_us - us) / 1e6, 3)}
 
 
 def _field(part: Any, value: int, limit: int, hex_text: str | None = None) -> dict[str, Any]:

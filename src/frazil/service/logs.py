@@ -22,11 +22,8 @@ from frazil.inputs.masking import masked
 from frazil.system.clock import boot_ns, moment_text, wall_us
 
 LOGGER = logging.getLogger("frazil.service")
-
 _REPEAT_NS = 10_000_000_000
-
 _KEYS_MOST = 1_000  # a message may contain what a client sent
-
 _last_logged: dict[tuple[str, ...], tuple[int, int]] = {}
 
 

@@ -11,7 +11,6 @@ from frazil.testing.trial import COUNTER, RUNS, Event, Trial, demand, demand_cla
 
 def missing_counters_are_errors(trial: Trial) -> None:
     """I2: a missing counter is an error and not a silent zero; the error says how to begin."""
-    trial.one_record()
     for layout in (COUNTER, RUNS):
         a = trial.member(layout, f"{trial.namespace}-{layout.name}")
         for verb in ("grant", "mint", "grant"):
@@ -22,7 +21,6 @@ def missing_counters_are_errors(trial: Trial) -> None:
 
 def counters_begin_where_told(trial: Trial) -> None:
     """I1: the first value is the named one, and each block begins where the last one ended."""
-    trial.one_record()
     (a,) = trial.members(1, COUNTER, 700)
     first = a.grant(5)
     demand((first.start, first.until) == (700, 705), f"set to 700, it began at {first.start}")
@@ -37,7 +35,6 @@ def counters_begin_where_told(trial: Trial) -> None:
 
 def counter_blocks_never_overlap(trial: Trial) -> None:
     """I2: no value is in two blocks, whatever verbs come in whatever order."""
-    trial.one_record()
     members = trial.members(4, COUNTER, 1)
     stale: list[Event] = []
     for _ in range(150):
@@ -48,7 +45,6 @@ def counter_blocks_never_overlap(trial: Trial) -> None:
 
 def counters_give_back_the_rest(trial: Trial) -> None:
     """I1: a holder extends its block and gives the rest back, and no value is skipped."""
-    trial.one_record()
     a, b = trial.members(2, COUNTER, 1)
     claim = a.grant(10)
     reply = a.renew(claim, claim.until + 10)
@@ -61,7 +57,6 @@ def counters_give_back_the_rest(trial: Trial) -> None:
 
 def older_counters_are_refused(trial: Trial) -> None:
     """I2: if one member remembers more than the counter has, all members are refused."""
-    trial.one_record()
     (a,) = trial.members(1, COUNTER, 1)
     a.grant(5)
     stranger = trial.member(COUNTER)
@@ -88,7 +83,6 @@ def older_counters_are_refused(trial: Trial) -> None:
 
 def lost_counters_are_errors(trial: Trial) -> None:
     """I2: a lost counter is an error for every member, until an operator sets its next value."""
-    trial.one_record()
     store = trial.able(Forgets)
     (a,) = trial.members(1, COUNTER, 1)
     a.grant(5)
@@ -104,7 +98,6 @@ def lost_counters_are_errors(trial: Trial) -> None:
 
 def lost_counters_start_beyond_all_that_is_known(trial: Trial) -> None:
     """I2: if one was started too low, all members are refused once one asks that knows more."""
-    trial.one_record()
     store = trial.able(Forgets)
     (a,) = trial.members(1, COUNTER, 5)
     top = a.grant(50).until
@@ -122,7 +115,6 @@ def lost_counters_start_beyond_all_that_is_known(trial: Trial) -> None:
 
 def counters_are_not_older_than_their_last_start(trial: Trial) -> None:
     """I2: a member that got no value knows a copy from before the last start by that start."""
-    trial.one_record()
     store = trial.able(Rewinds)
     (a,) = trial.members(1, COUNTER, 5)
     a.grant(5)
@@ -137,7 +129,6 @@ def counters_are_not_older_than_their_last_start(trial: Trial) -> None:
 
 def counters_move_forward_only(trial: Trial) -> None:
     """I2: an existing counter is moved beyond all values that were given, or not at all."""
-    trial.one_record()
     a, b = trial.members(2, COUNTER, 5)
     claim = a.grant(10)
     for start in (1, claim.until):
@@ -152,7 +143,6 @@ def counters_move_forward_only(trial: Trial) -> None:
 
 def counters_outlive_a_restart(trial: Trial) -> None:
     """I2: a restart that keeps everything is not a loss of a counter."""
-    trial.one_record()
     store = trial.able(Restarts)
     (a,) = trial.members(1, COUNTER, 1)
     a.grant(5)
@@ -163,7 +153,6 @@ def counters_outlive_a_restart(trial: Trial) -> None:
 
 def counters_end(trial: Trial) -> None:
     """I0: nothing is given beyond the last value of a counter."""
-    trial.one_record()
     (a,) = trial.members(1, scheme("sign:1=0 sequence:8"), 250)
     demand(a.grant(100).until == 256, "more was given than the counter has")
     demand_refused(partial(a.try_grant, 1), "a counter at its end gave", LayoutExhausted)

@@ -223,7 +223,9 @@ class Trial:
         self.history: list[Event] = []
 
     def member(self, scheme: Scheme = POOL, namespace: str | None = None) -> Member:
-        """A new member without a memory."""
+        """A new member without a memory. A counter has one record, whatever keeps it."""
+        if scheme.layout.tick_us is None:
+            self.one_record()
         return Member(self, self.store.registry(scheme, namespace or self.namespace))
 
     def members(self, count: int, scheme: Scheme = POOL, start: int = 0) -> list[Member]:

@@ -8,7 +8,6 @@ words, and leaves ten columns for the text beside an option.
 
 from collections.abc import Iterable
 from shutil import get_terminal_size
-from types import TracebackType
 
 import click
 
@@ -19,12 +18,10 @@ _TEXT_INDENT = 4
 class _Formatter(click.HelpFormatter):
     """click's formatter, and one column of text on a narrow terminal."""
 
-    def __init__(
-        self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None
-    ) -> None:
+    def __init__(self, *, width: int | None, max_width: int | None) -> None:
         columns = get_terminal_size().columns
         self._narrow = width is None and columns < _CLICK_LEAST + 2
-        super().__init__(indent_increment, columns if self._narrow else width, max_width)
+        super().__init__(width=columns if self._narrow else width, max_width=max_width)
 
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
@@ -44,13 +41,9 @@ class HelpContext(click.Context):
 
     formatter_class = _Formatter
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
+    def __exit__(self, *found: object) -> bool | None:
         """See click.Context. An error of click's parser does not know its command."""
+        error = found[1]
         if isinstance(error, click.UsageError) and error.ctx is None:
             error.ctx = self
-        return super().__exit__(kind, error, trace)
+        return super().__exit__(*found)  # type: ignore[arg-type]
