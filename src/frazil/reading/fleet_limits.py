@@ -10,7 +10,6 @@ and four. Each server is planned to be at most half busy: a quarter for renewals
 starts. A plan that needs more has no reserve.
 """
 
-from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Any, NamedTuple
 
@@ -57,77 +56,27 @@ COSTS = {
 _ICICLE_CALL_HZ = 3_687  # single IDs a second, one client, one server: docs/how-to/icicle.md
 
 
-@dataclass(frozen=True, slots=True)
-class FleetLimits:
-    """A layout on a registry: ``servers`` that share nothing, with claims up to ``horizon_s``."""
+class FleetLimits(NamedTuple):
+    """A layout on a registry: ``servers`` that share nothing, with claims up to ``horizon_s``.
 
-    layout: Layout
+    processes: at once, that make IDs all the time; infinite if they hold no claims. bound_by: the
+    limit that determines them. starts_hz: processes that start and end in a second, beside the
+    others. mints_hz: calls of ``frazil.mint`` in a second, which hold nothing. crashes_hz: kills in
+    a second until no node number is left, beside ``processes``. ids_hz: IDs a second of all
+    processes (or servers) together; None without a limit. regions: deployments that constants of
+    the layout keep apart, each with a registry of its own.
+    """
+
     kind: str
     servers: int
     horizon_s: float
-
-    @property
-    def claims(self) -> bool:
-        """Whether processes hold claims; with ``icicle:`` the servers do."""
-        return self.kind != "icicle"
-
-    @property
-    def processes(self) -> float:
-        """Processes at once that make IDs all the time; infinite if they hold no claims."""
-        return min(self.by_nodes, self.by_renewals) if self.claims else inf
-
-    @property
-    def by_nodes(self) -> int:
-        """Processes for which there are node numbers, also while all are replaced."""
-        return max(1, self.layout.nodes // _ROLLING)
-
-    @property
-    def by_renewals(self) -> int:
-        """Processes whose renewals the servers can serve."""
-        return max(1, self.servers * COSTS[self.kind].busy_most(_RENEWALS / self.horizon_s))
-
-    @property
-    def starts_hz(self) -> float:
-        """Processes that start and end in a second, beside the others; each takes two steps."""
-        return self._steps_hz / 2 if self.claims else inf
-
-    @property
-    def mints_hz(self) -> float:
-        """Calls of ``frazil.mint`` in a second; each takes one step and holds nothing."""
-        return self._steps_hz if self.claims else float(_ICICLE_CALL_HZ * self.servers)
-
-    @property
-    def crashes_hz(self) -> float:
-        """Kills in a second until no node number is left, beside ``processes``."""
-        if not self.claims:
-            return inf
-        return (self.layout.nodes - min(self.processes, self.layout.nodes)) / self.horizon_s
-
-    @property
-    def ids_hz(self) -> float | None:
-        """IDs a second of all processes (or servers) together; None without a limit."""
-        each_hz = self.layout.ids_per_second
-        if each_hz is None:
-            return None
-        return each_hz * (self.processes if self.claims else min(self.servers, self.layout.nodes))
-
-    @property
-    def regions(self) -> int:
-        """Deployments that constants of the layout keep apart, each with a registry of its own."""
-        constants = [f for f in self.layout.fields if f.fixed is not None]
-        return 1 << sum(f.bits for f in constants if f.name not in _TECHNICAL)
-
-    @property
-    def bound_by(self) -> str:
-        """The limit that determines ``processes``."""
-        if not self.claims:
-            return "nothing here: the servers hold the node numbers"
-        return "node numbers" if self.by_nodes <= self.by_renewals else "renewals"
-
-    @property
-    def _steps_hz(self) -> float:
-        held = min(self.processes, self.layout.nodes) / self.servers
-        return _SHARE * _SECOND_US / COSTS[self.kind].at(held) * self.servers
+    regions: int
+    ids_hz: float | None
+    mints_hz: float
+    processes: float = inf
+    bound_by: str = "nothing here: the servers hold the node numbers"
+    starts_hz: float = inf
+    crashes_hz: float = inf
 
     def as_json(self) -> dict[str, Any]:
         """All values; null for what has no limit."""
@@ -160,8 +109,29 @@ def limits_of(layout: Layout, url: str) -> FleetLimits:
         raise ConfigError(
             "a layout without time has no limit of this kind; see docs/start/stores/counters.md"
         )
-    options = where.options()
-    horizon_us = options.horizon_us()
+    horizon_s = where.options().horizon_us() / 1e6
     together = kind in {"etcd", "zookeeper"} or dict(where.query).get("cluster") == "1"
     servers = 1 if together else max(1, len(where.hosts))
-    return FleetLimits(layout, kind, servers, horizon_us / 1e6)
+    constants = [f for f in layout.fields if f.fixed is not None and f.name not in _TECHNICAL]
+    regions, each_hz = 1 << sum(f.bits for f in constants), layout.ids_per_second
+    if kind == "icicle":  # whose servers hold the node numbers, and not the processes
+        ids_hz = None if each_hz is None else each_hz * min(servers, layout.nodes)
+        mints_hz = float(_ICICLE_CALL_HZ * servers)
+        return FleetLimits(kind, servers, horizon_s, regions, ids_hz, mints_hz)
+    by_nodes = max(1, layout.nodes // _ROLLING)
+    by_renewals = max(1, servers * COSTS[kind].busy_most(_RENEWALS / horizon_s))
+    processes = min(by_nodes, by_renewals)
+    held = min(processes, layout.nodes)
+    steps_hz = _SHARE * _SECOND_US / COSTS[kind].at(held / servers) * servers
+    return FleetLimits(
+        kind,
+        servers,
+        horizon_s,
+        regions,
+        ids_hz=None if each_hz is None else each_hz * processes,
+        mints_hz=steps_hz,
+        processes=processes,
+        bound_by="node numbers" if by_nodes <= by_renewals else "renewals",
+        starts_hz=steps_hz / 2,  # a start and an end take a step each
+        crashes_hz=(layout.nodes - held) / horizon_s,
+    )

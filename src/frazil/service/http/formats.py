@@ -30,12 +30,13 @@ class Format(ABC):
 
     headers: the headers of a reply, beside type and length. JSON has the namespace and scheme in
     its body, the other formats in headers. takes_words: whether ``some`` prefers an array of 64-bit
-    words, which it may modify.
+    words, which it may modify. width: the bytes of each ID; 0 if they differ, or have text between.
     """
 
     media_type: bytes
     between = b""
     takes_words = False
+    width = 0
 
     def __init__(self, namespace: str, scheme: Scheme) -> None:
         self.headers: Headers = (
@@ -56,10 +57,6 @@ class Format(ABC):
     @abstractmethod
     def some(self, ids: Sequence[int]) -> bytes:
         """Return some of the IDs of a body that starts with ``head`` and ends with ``tail``."""
-
-    def size(self, _n: int) -> int | None:
-        """Return the length of a body with ``n`` IDs in bytes, or None if it is not known."""
-        return None
 
     def texts(self, ids: Sequence[int]) -> Iterable[str]:
         """Return the IDs as strings."""
@@ -121,9 +118,6 @@ class Packed(Format):
         if byteorder == "little":
             words.byteswap()
         return words.tobytes()
-
-    def size(self, n: int) -> int:
-        return n * self.width
 
 
 def fits_number(scheme: Scheme) -> bool:

@@ -202,8 +202,7 @@ class BatchEndpoint(IdEndpoint):
             body = fmt.head + fmt.some(ids) + fmt.tail
             await asgi.send_whole(send, 200, fmt.media_type, body, request.headers)
             return
-        size = fmt.size(n)
-        length = () if size is None else ((b"content-length", str(size).encode()),)
+        length = ((b"content-length", b"%d" % (fmt.width * n)),) if fmt.width else ()
         await send(asgi.start(200, fmt.media_type, (*length, *request.headers)))
         disconnected = asyncio.create_task(_disconnected(receive))
         try:
