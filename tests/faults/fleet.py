@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import frazil
-from frazil.claims.claim import LastSeen
-from frazil.generator.verb_requests import ask_of
-from frazil.registries import connect
 from tests.processes.harness import Processes, count
+from tests.tools.verbs import new
 from tests.tools.waiting import until
 
 TIGHT = "sign:1=0 time:41 node:1 sequence:21 @10ms since 2025-01-01T00:00:00Z"
@@ -52,7 +50,7 @@ class Fleet:
         self._started = 0
         self._python = python
         if python == sys.executable:
-            connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(LastSeen()), 0)
+            new(url, "default", frazil.scheme(scheme))
         else:
             command = [python, "-m", "frazil", "init", "--new", "--scheme", scheme, url]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -21,6 +21,7 @@ from frazil.inputs.url import parse_url
 from frazil.registries.postgres.registry import PostgresRegistry
 from tests.servers.clock import SteppedClock
 from tests.servers.postgres import Postgres, postgres, programs
+from tests.tools.verbs import begin
 from tests.tools.waiting import until
 
 _PATIENCE_S = 180.0
@@ -46,7 +47,7 @@ def set_up(
     scheme = frazil.scheme()
     url = parse_url(server.url(options=f"?horizon={horizon}", **place))
     registry = PostgresRegistry(url, namespace, scheme)
-    registry.initialise(ask_of(LastSeen()), 0)
+    begin(registry)
     registry.add_ids(ask_of(LastSeen()), scheme)
     return registry
 

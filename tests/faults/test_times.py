@@ -18,8 +18,8 @@ from tests.servers.mariadb import mariadb
 from tests.servers.postgres import postgres
 from tests.servers.redis import Server, three
 from tests.servers.zookeeper import zookeeper
+from tests.tools.verbs import ICICLE
 
-ICICLE = frazil.scheme("icicle")
 TICK_US = 1000
 MEMBERS, SECONDS = 8, 10
 LOCKED_S = 1.5

@@ -18,6 +18,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.base import Registry
 from tests.power import breakage
+from tests.tools.verbs import begin
 
 NAMESPACES = {
     "clock": "time:41 node:2 sequence:8 @1ms since 2025-01-01T00:00:00Z",
@@ -89,7 +90,7 @@ def main():
     if order["initialise"]:
         for member in members:
             note(name=member.name, verb="begin")
-            member.hear("initialise", member.registry.initialise(ask_of(LastSeen()), 0))
+            member.hear("initialise", begin(member.registry))
         return
     for _ in range(order["verbs"]):
         dice.choice(members).act()

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil.claims.claim import LastSeen
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.power import breakage
 from tests.power.alone import alone
+from tests.tools.verbs import begin
 from tests.tools.waiting import granted
 
 LAYOUT = "time:41 node:2 sequence:8 @1ms since 2025-01-01T00:00:00Z"
@@ -44,7 +43,7 @@ def claims(url: str, boot: str, *, initialise: bool = False, want: int = 700) ->
         breakage.boot(boot, NOW_US)
         registry = connect(url, "default", frazil.scheme(LAYOUT))
         if initialise:
-            registry.initialise(ask_of(LastSeen()), 0)
+            begin(registry)
         waited_us = 0
 
         def wait(us: int) -> None:

@@ -23,9 +23,9 @@ import libfaketime
 import numpy as np
 
 import frazil
-from frazil.claims.claim import Holding, LastSeen
-from frazil.generator.verb_requests import ask_of
+from frazil.claims.claim import Holding
 from frazil.registries import connect
+from tests.tools.verbs import new
 
 WORKERS = Path(__file__).parent / "workers"
 PATIENCE_S = 300
@@ -167,7 +167,7 @@ def seen(attempt: Callable[[Path], Any], place: Path) -> bool:
 
 def initialise(url: str, scheme: str) -> str:
     """Say that a namespace is new, so that its first user need not wait; answers the URL."""
-    connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(LastSeen()), 0)
+    new(url, "default", frazil.scheme(scheme))
     return url
 
 

@@ -10,12 +10,11 @@ from contextlib import suppress
 import pytest
 
 import frazil
-from frazil.claims.claim import LastSeen
 from frazil.errors import FrazilError
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.canary import canary
 from tests.processes.harness import NARROW, ONE_SLOT, count, errors, initialise
+from tests.tools.verbs import mint
 
 WAYS = [
     ("by_python", 1, "", "blind"),
@@ -119,7 +118,7 @@ def test_a_fork_beside_a_thread_that_is_at_the_registry(crew, place):
 
     def keep_busy():
         while not over.is_set():
-            registry.mint(ask_of(LastSeen()), 1)
+            mint(registry)
             over.wait(0.002)
 
     thread = threading.Thread(target=keep_busy)

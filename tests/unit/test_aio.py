@@ -10,20 +10,19 @@ import pytest
 
 import frazil
 from frazil import aio
-from frazil.claims.claim import LastSeen
 from frazil.errors import (
     Closed,
     ConfigError,
     FrazilError,
     TryLater,
 )
-from frazil.generator.verb_requests import ask_of
 from frazil.remote.http import calls
 from frazil.remote.icicle import server
 from tests.needs import needs
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
 from tests.tools.strikes import Struck, every, raise_struck, strike
+from tests.tools.verbs import begin
 from tests.tools.waiting import until
 from tests.unit.service.conftest import Service
 
@@ -135,7 +134,7 @@ def test_a_claim_that_comes_with_the_end_of_the_timeout_is_used(url):
 
     async def main():
         async with aio.open(url, "tickets", timeout="50ms") as ids:
-            ids._walk.registry.initialise(ask_of(LastSeen()), 0)
+            begin(ids._walk.registry)
             task = asyncio.create_task(ids.take(3))
             await asyncio.sleep(0)
             stand_still(ids._walk.keeper.policy.calls)
@@ -202,7 +201,7 @@ def test_a_fork_while_a_claim_is_waited_for(tmp_path):
 
     async def main():
         ids = aio.open(url)
-        ids._walk.registry.initialise(ask_of(LastSeen()), 0)
+        begin(ids._walk.registry)
         await ids()
         child = os.fork()
         if child == 0:

@@ -10,12 +10,11 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 import frazil
-from frazil.claims.claim import LastSeen
 from frazil.errors import RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
 from frazil.readiness import ReadyApp, why_unready, why_unready_async
 from frazil.remote.icicle.server import icicle_script
 from tests.servers.redis import Server
+from tests.tools.verbs import grant
 from tests.tools.waiting import until
 
 DEAD = "redis://127.0.0.1:1?timeout=100ms"
@@ -80,7 +79,7 @@ def test_it_says_why_there_is_no_id(request):
     with frazil.open(f"{url}?horizon=10min", tiny, namespace="full") as ids:
         registry = ids._walk.registry
         for _ in range(2):
-            registry.grant(ask_of(LastSeen()), 10**9)
+            grant(registry, 10**9)
         full = "no ID can be made now: all 2 node numbers are in use"
         until(lambda: why_unready(ids, timeout="100ms").startswith(full), "an answer")
 

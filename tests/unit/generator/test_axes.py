@@ -8,13 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 import frazil
-from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
 from frazil.generator.kept_walk import walk_arguments
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.memory import MemoryRegistry
 from tests.tools import waiting
+from tests.tools.verbs import begin
 from tests.unit.walk.test_walk import Toy, interpreted, manual_identity, walk_in_use
 
 SMALL = "sign:1=0 sequence:8"
@@ -24,7 +23,7 @@ NODES = "node:2 sequence:4"
 def begun(url, scheme="tickets", start=1, **options):
     """A generator on a counter that is new."""
     registry = connect(url, "default", frazil.scheme(scheme))
-    registry.initialise(ask_of(LastSeen()), start)
+    begin(registry, start)
     return frazil.open(url, scheme, **options)
 
 

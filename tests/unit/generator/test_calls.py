@@ -13,11 +13,10 @@ import pytest
 
 import frazil
 from frazil import aio
-from frazil.claims.claim import LastSeen
 from frazil.errors import RegistryUnavailable, TryLater
-from frazil.generator.verb_requests import ask_of
 from tests.servers.redis import free_port
 from tests.tools.strikes import Struck, every, raise_struck, strike
+from tests.tools.verbs import begin
 
 NAMES = ("awaiting", "calls", "complaints", "keeper", "keeper_thread", "kept_walk", "local")
 CALLERS = ("aio", *(f"generator/{name}" for name in NAMES), "system/steps")
@@ -95,7 +94,7 @@ class TestCallersWhoGiveUp:
 def opened(url, number, **options):
     """A generator of a new namespace of its own."""
     ids = frazil.open(f"{url}{number}", **{"timeout": 20} | options)
-    ids._walk.registry.initialise(ask_of(LastSeen()), 0)
+    begin(ids._walk.registry)
     return ids
 
 

@@ -15,10 +15,10 @@ from frazil.errors import ConfigError, PoolExhausted, RegistryUnavailable
 from frazil.generator import complaints
 from frazil.generator.keeper_thread import drive
 from frazil.generator.timed_policy import TimedPolicy
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import memory
 from frazil.registries.memory import MemoryRegistry
 from tests.servers.redis import Server
+from tests.tools.verbs import begin
 from tests.tools.waiting import refusal, until
 
 WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
@@ -218,7 +218,7 @@ def test_the_error_of_a_first_use(tmp_path):
             assert "node numbers" not in told
             ids.close()
     with opened(url, slow, namespace="other", timeout=60) as ids:
-        ids._walk.registry.initialise(ask_of(LastSeen()), 0)
+        begin(ids._walk.registry)
         assert ids()
 
 

@@ -12,9 +12,9 @@ from frazil.generator.calls import Call
 from frazil.generator.keeper_thread import drive
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.request import make_request
-from frazil.generator.verb_requests import ask_of
 from frazil.system import clock
 from frazil.walk.walk import Pause
+from tests.tools.verbs import begin
 
 MS = 1_000_000
 WIDE = "sign:1=0 time:39 node:2 sequence:22 @1ms since 2025-01-01T00:00:00Z"
@@ -58,7 +58,7 @@ def supplied(world, request):
     ids.forget()
     ids.identity = ids.keeper.policy.identity = sense_of(world)
     ids.forget()
-    ids.registry.initialise(ask_of(LastSeen()), 0)
+    begin(ids.registry)
     ids.keeper.thread._running.acquire()  # as if the thread ran
     return ids, ids.keeper, Answers()
 

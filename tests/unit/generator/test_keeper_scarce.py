@@ -2,11 +2,11 @@
 
 import pytest
 
-from frazil.claims.claim import LastSeen, Lost
+from frazil.claims.claim import Lost
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.request import make_request
-from frazil.generator.verb_requests import ask_of
 from frazil.walk.walk import SPENT
+from tests.tools.verbs import begin
 from tests.unit.generator.test_keeper import WIDE, Answers, Told, call, supplied, tend, world
 from tests.unit.generator.test_keeper import sense_of as identity_of
 
@@ -79,7 +79,7 @@ def pass_ms(world, members, busy, ms):
 def test_who_works_gets_a_number_from_who_rests(world, request, working):
     url = f"memory:{request.node.name}"
     members = [Member(world, url) for _ in range(NUMBERS + working)]
-    members[0].walk.registry.initialise(ask_of(LastSeen()), 0)
+    begin(members[0].walk.registry)
     rest, busy = members[:NUMBERS], members[NUMBERS:]
     pass_ms(world, members, rest, STEP_MS)
     assert all(each.ids for each in rest)

@@ -9,25 +9,18 @@ import time
 import pytest
 
 import frazil
-from frazil.claims.claim import LastSeen
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.tools.forks import child
+from tests.tools.verbs import ICICLE, begin, mint
 from tests.tools.waiting import until
-
-ICICLE = frazil.scheme("icicle")
 
 
 def open_some(url, count):
     """Registries of namespaces that are set up."""
     made = [connect(url, f"{secrets.token_hex(4)}-{i}", ICICLE) for i in range(count)]
     for each in made:
-        each.initialise(ask_of(LastSeen()), 0)
+        begin(each)
     return made
-
-
-def mint(registry, ticks=1):
-    return registry.mint(ask_of(LastSeen()), ticks)
 
 
 class OneConnection:

@@ -5,10 +5,10 @@ import pytest
 import frazil
 from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.servers import etcd, postgres
 from tests.servers.redis import Server
+from tests.tools.verbs import begin, grant, release, renew
 
 EPOCH = "@1ms since 2025-01-01T00:00:00Z"
 SITES = f"time:41 site:64=0 node:10 sequence:12 {EPOCH}"
@@ -37,11 +37,11 @@ def store(request, tmp_path_factory):
 
 def whole_life(registry):
     """Grant, renewal and release of a claim; answers its slot."""
-    registry.initialise(ask_of(LastSeen()), 0)
-    claim = registry.grant(ask_of(LastSeen()), 5)
-    longer = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
+    begin(registry)
+    claim = grant(registry, 5)
+    longer = renew(registry, claim)
     assert [holding.slot for holding in registry.holdings()] == [claim.slot]
-    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), LastSeen)
+    assert isinstance(release(registry, longer, longer.start), LastSeen)
     return claim.slot
 
 

@@ -12,8 +12,8 @@ from frazil.errors import ClockError, ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.servers.redis import Server, until
+from tests.tools.verbs import ICICLE, begin, grant, new
 
-ICICLE = frazil.scheme("icicle")
 HOUR_S = 3600
 
 
@@ -26,8 +26,7 @@ def pair():
 @pytest.fixture
 def url(pair):
     hosts = ",".join(f"127.0.0.1:{server.port}" for server in pair)
-    registry = connect(f"redis://{hosts}", "x", ICICLE)
-    registry.initialise(ask_of(LastSeen()), 0)
+    registry = new(f"redis://{hosts}", "x")
     return registry.url
 
 
@@ -37,25 +36,21 @@ def step(server):
     until(lambda: int(server.do("TIME")[0]) > time.time() + HOUR_S - 60, "its new clock")
 
 
-def grant(registry):
-    return registry.grant(ask_of(LastSeen()), 10)
-
-
 @pytest.mark.parametrize("reported", [True, False])
 def test_a_member_that_moved_reports_to_the_store_that_it_left(pair, reported):
     """That lost the last claim there meanwhile, and whose clock is set back."""
     hosts = ",".join(f"127.0.0.1:{server.port}" for server in pair)
     url = f"redis://{hosts}?horizon=1s"
     member, newcomer = (connect(url, "x", ICICLE) for _ in range(2))
-    member.initialise(ask_of(LastSeen()), 0)
+    begin(member)
     left = member.parts[0]
     member._at = 0
-    here = member.grant(ask_of(LastSeen()), 1000)
+    here = grant(member, 1000)
     assert here.slot in left.terms.slots
     here = member.renew(ask_of(LastSeen(), here), here.until + 1000)
     pair[0].kill()
     assert isinstance(member.renew(ask_of(LastSeen(), here), here.until + 1000), Lost)
-    there = member.grant(ask_of(LastSeen()), 1000)
+    there = grant(member, 1000)
     assert there.slot not in left.terms.slots
     pair[0].step_clock(-3)
     pair[0].start()
@@ -71,10 +66,9 @@ def test_a_member_that_moved_reports_to_the_store_that_it_left(pair, reported):
 def test_a_child_reports_a_claim_that_its_parent_went_back_to(pair):
     """It gives nothing of it back."""
     hosts = ",".join(f"127.0.0.1:{server.port}" for server in pair)
-    parent = connect(f"redis://{hosts}?horizon=5s", "x", ICICLE)
-    parent.initialise(ask_of(LastSeen()), 0)
+    parent = new(f"redis://{hosts}?horizon=5s", "x")
     parent._at = 0
-    here = parent.grant(ask_of(LastSeen()), 100)
+    here = grant(parent, 100)
     place, parent.parts[0].renew = parent.parts[0].renew, away
     assert isinstance(parent.renew(ask_of(LastSeen(), here), here.until), Lost)
     parent.parts[0].renew = place
@@ -116,7 +110,7 @@ def test_the_error_is_raised_where_no_server_is_left(pair, url):
 def test_a_wrong_store_is_not_left_out_of_a_new_namespace_unnoticed(pair, url):
     step(pair[0])
     with pytest.raises(ClockError):
-        connect(url, "y", ICICLE).initialise(ask_of(LastSeen()), 0)
+        new(url, "y")
 
 
 def test_a_namespace_is_not_new_where_one_store_has_a_record(pair, url):
@@ -127,7 +121,7 @@ def test_a_namespace_is_not_new_where_one_store_has_a_record(pair, url):
     pair[0].do("FLUSHALL")
     before = registry.parts[1].look()
     with pytest.raises(ConfigError, match="leave out --new"):
-        connect(url, "x", ICICLE).initialise(ask_of(LastSeen()), 0)
+        new(url, "x")
     with pytest.raises(ConfigError, match="leave out --new"):
         frazil.init(url, namespace="x", new=True)
     assert registry.parts[0].look() is None

@@ -6,16 +6,13 @@ from pathlib import Path
 
 import pytest
 
-import frazil
-from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.claims.claim import Claim, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect, memory
 from frazil.registries.sqlite.files import state_home
 from frazil.registries.sqlite.registry import SqliteRegistry, default_path
 from frazil.registries.static import node_number
-
-ICICLE = frazil.scheme("icicle")
+from tests.tools.verbs import ICICLE, grant, mint, new
 
 
 @pytest.fixture(params=["memory", "sqlite", "static", "static without a file"])
@@ -31,12 +28,12 @@ def registry(request, tmp_path):
 
 def test_a_process_knows_that_a_namespace_in_its_memory_is_new_until_it_had_one():
     registry = connect("memory:first-uses", "x", ICICLE)
-    first = registry.grant(ask_of(LastSeen()), 100)
+    first = grant(registry, 100)
     assert isinstance(first, Claim)
     assert first.start == registry.terms.tick_at(first.now_us)
     del memory._records[registry._key]  # a loss
-    assert isinstance(registry.grant(ask_of(LastSeen()), 100), Wait)
-    minted = connect("memory:first-mints", "x", ICICLE).mint(ask_of(LastSeen()), 5)
+    assert isinstance(grant(registry, 100), Wait)
+    minted = mint(connect("memory:first-mints", "x", ICICLE), 5)
     assert isinstance(minted, Claim)
 
 
@@ -65,23 +62,22 @@ class TestSqlite:
         path = tmp_path / "notes.txt"
         path.write_text("this is no database, and it is long enough to be looked at" * 30)
         with pytest.raises(ConfigError, match="not an SQLite file"):
-            connect(f"sqlite://{path}", "x", ICICLE).grant(ask_of(LastSeen()), 10)
+            grant(connect(f"sqlite://{path}", "x", ICICLE))
         assert path.read_text().startswith("this is no")
 
     def test_a_newer_schema_is_refused(self, tmp_path):
         path = tmp_path / "claims.db"
         registry = connect(f"sqlite://{path}", "x", ICICLE)
-        registry.grant(ask_of(LastSeen()), 10)
+        grant(registry)
         with sqlite3.connect(path) as db:
             db.execute(f"PRAGMA application_id={0x66727AFF}")
         db.close()
         with pytest.raises(ConfigError, match="another version"):
-            registry.grant(ask_of(LastSeen()), 10)
+            grant(registry)
 
     def test_a_replacement_between_open_and_commit_is_seen(self, tmp_path, monkeypatch):
         path = tmp_path / "claims.db"
-        registry = connect(f"sqlite://{path}", "x", ICICLE)
-        registry.initialise(ask_of(LastSeen()), 0)
+        registry = new(f"sqlite://{path}", "x")
         store = SqliteRegistry._store
 
         def replaced(self, db, record):
@@ -91,7 +87,7 @@ class TestSqlite:
 
         monkeypatch.setattr(SqliteRegistry, "_store", replaced)
         with pytest.raises(RegistryUnavailable, match="replaced") as caught:
-            registry.grant(ask_of(LastSeen()), 10)
+            grant(registry)
         assert not caught.value.outcome_known
 
 
@@ -119,4 +115,4 @@ class TestStatic:
         blocked = tmp_path / "file"
         blocked.write_text("")
         with pytest.raises(ConfigError, match=r"with \?state=none there is no file"):
-            connect(f"static:7?state={blocked}/s.db", "x", ICICLE).grant(ask_of(LastSeen()), 10)
+            grant(connect(f"static:7?state={blocked}/s.db", "x", ICICLE))

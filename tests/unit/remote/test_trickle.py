@@ -18,7 +18,6 @@ import frazil
 from frazil import aio
 from frazil.claims.claim import LastSeen
 from frazil.errors import RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
 from frazil.registries.postgres import link as postgres
@@ -29,11 +28,11 @@ from tests.servers import postgres as postgreses
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
 from tests.tools.trickle import Trickle
+from tests.tools.verbs import ICICLE, begin, mint, new
 from tests.unit.service.conftest import Service
 
 needs("aiohttp", "the client of a service")
 
-ICICLE = frazil.scheme("icicle")
 LITTLE_S = 30.0  # for a machine that has other things to do
 
 
@@ -133,10 +132,10 @@ class TestRedis:
     def test_verbs(self, wire, verb):
         url = f"redis://127.0.0.1:{wire.port}?timeout=1s"
         registry = connect(url, f"trickle {verb}", ICICLE)
-        call = {"initialise": lambda: registry.initialise(ask_of(LastSeen()), 0)}
+        call = {"initialise": lambda: begin(registry)}
         with wire.trickling():
             fails_within(1, call.get(verb, getattr(registry, verb)))
-        assert isinstance(registry.initialise(ask_of(LastSeen()), 0), LastSeen)
+        assert isinstance(begin(registry), LastSeen)
 
 
 class TestPostgres:
@@ -147,13 +146,12 @@ class TestPostgres:
 
     def test_to_an_open_connection(self, wire, monkeypatch):
         url = f"postgresql://postgres@127.0.0.1:{wire.port}/postgres"
-        registry = connect(url, "trickle open", ICICLE)
-        registry.initialise(ask_of(LastSeen()), 0)
-        revision = registry.mint(ask_of(LastSeen()), 1).seen.revision
+        registry = new(url, "trickle open")
+        revision = mint(registry).seen.revision
         with wire.trickling(0.02), monkeypatch.context() as patch:  # each wait finds something
             patch.setattr(postgres, "_PATIENCE_S", 0.3)
-            fails_within(0.6, lambda: registry.mint(ask_of(LastSeen()), 1))
-        assert registry.mint(ask_of(LastSeen()), 1).seen.revision >= revision
+            fails_within(0.6, lambda: mint(registry))
+        assert mint(registry).seen.revision >= revision
 
 
 class TestEtcd:
@@ -163,14 +161,13 @@ class TestEtcd:
             yield wire
 
     def test_to_an_open_connection(self, wire, monkeypatch):
-        registry = connect(f"etcd://127.0.0.1:{wire.port}", "trickle open", ICICLE)
-        registry.initialise(ask_of(LastSeen()), 0)
-        revision = registry.mint(ask_of(LastSeen()), 1).seen.revision
+        registry = new(f"etcd://127.0.0.1:{wire.port}", "trickle open")
+        revision = mint(registry).seen.revision
         with wire.trickling(), monkeypatch.context() as patch:
             patch.setattr(etcd, "_PATIENCE_S", 0.2)
-            error = fails_within(2, lambda: registry.mint(ask_of(LastSeen()), 1))
+            error = fails_within(2, lambda: mint(registry))
         assert error.outcome_known is False
-        assert registry.mint(ask_of(LastSeen()), 1).seen.revision > revision
+        assert mint(registry).seen.revision > revision
 
 
 @contextmanager

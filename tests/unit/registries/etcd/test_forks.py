@@ -10,10 +10,8 @@ from contextlib import suppress
 import pytest
 
 import frazil
-from frazil.claims.claim import LastSeen
-from frazil.generator.verb_requests import ask_of
-from frazil.registries import connect
 from tests.tools.proxy import Proxy
+from tests.tools.verbs import new
 
 
 class Heard(Proxy):
@@ -43,7 +41,7 @@ def test_children_of_a_busy_parent_beside_each_other(cluster):
     name = f"storm-{secrets.token_hex(4)}"
     scheme = frazil.scheme("sign:1=0 time:41 node:6 sequence:6 @1ms since 2025-01-01")
     url = f"{cluster.url}?horizon=200ms"
-    connect(url, name, scheme).initialise(ask_of(LastSeen()), 0)
+    new(url, name, scheme)
     ids = frazil.open(url, scheme, namespace=name, timeout=20)
     ids()
     over = threading.Event()

@@ -4,16 +4,12 @@ import secrets
 
 import pytest
 
-import frazil
-from frazil.claims.claim import LastSeen, Wait
+from frazil.claims.claim import Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.servers import etcd as servers
 from tests.tools.proxy import Proxy
-
-ICICLE = frazil.scheme("icicle")
-TICKETS = frazil.scheme("tickets")
+from tests.tools.verbs import ICICLE, TICKETS, grant, mint, new
 
 
 @pytest.fixture
@@ -29,17 +25,6 @@ def name(request):
     return f"{request.node.name}-{secrets.token_hex(4)}"
 
 
-def new(cluster, name, scheme=ICICLE, start=0):
-    """A registry for a namespace that is new."""
-    registry = connect(cluster.url, name, scheme)
-    registry.initialise(ask_of(LastSeen()), start)
-    return registry
-
-
-def mint(registry, ticks=1):
-    return registry.mint(ask_of(LastSeen()), ticks)
-
-
 def grow(cluster, count=40):
     """Make the cluster's log longer."""
     for _ in range(count):
@@ -49,14 +34,14 @@ def grow(cluster, count=40):
 def test_a_restore_under_what_a_member_keeps(tmp_path, name):
     """The member that was last to write before the snapshot comes back first."""
     with servers.etcd(1) as cluster:
-        holder = new(cluster, name)
+        holder = new(cluster.url, name)
         idle = connect(cluster.url, name, ICICLE)
         for _ in range(20):
             mint(idle)
         cluster.save(tmp_path / "snapshot")
-        claim = holder.grant(ask_of(LastSeen()), 4000)
+        claim = grant(holder, 4000)
         cluster.restore(tmp_path / "snapshot")
-        reply = idle.grant(ask_of(LastSeen()), 1)
+        reply = grant(idle, 1)
         assert isinstance(reply, Wait) or reply.start >= claim.until
 
 
@@ -76,14 +61,14 @@ def refused(registry):
 
 
 def test_a_later_process_learns_of_a_loss_that_others_saw(own_cluster, tmp_path, name):
-    restored(own_cluster, tmp_path, new(own_cluster, name, TICKETS, 1))
+    restored(own_cluster, tmp_path, new(own_cluster.url, name, TICKETS, 1))
     refused(connect(own_cluster.url, name, TICKETS))
     grow(own_cluster, 120)  # the new log is longer than the old one was
     refused(connect(own_cluster.url, name, TICKETS))
 
 
 def test_a_look_does_not_use_up_the_notice(own_cluster, tmp_path, name):
-    restored(own_cluster, tmp_path, new(own_cluster, name, TICKETS, 1))
+    restored(own_cluster, tmp_path, new(own_cluster.url, name, TICKETS, 1))
     registry = connect(own_cluster.url, name, TICKETS)
     assert registry.look() is not None
     assert registry.examine().server.startswith("etcd")
@@ -91,21 +76,21 @@ def test_a_look_does_not_use_up_the_notice(own_cluster, tmp_path, name):
 
 
 def test_a_ticket_does_not_use_up_the_notice(own_cluster, tmp_path, name):
-    restored(own_cluster, tmp_path, new(own_cluster, name, TICKETS, 1))
+    restored(own_cluster, tmp_path, new(own_cluster.url, name, TICKETS, 1))
     registry = connect(own_cluster.url, name, TICKETS)
     registry._queue(0.0)  # over a new connection, before the record is read
     refused(registry)
 
 
 def test_each_namespace_of_a_process_notices_for_itself(own_cluster, tmp_path, name):
-    both = [new(own_cluster, f"{name}-{n}", TICKETS, 1) for n in range(2)]
+    both = [new(own_cluster.url, f"{name}-{n}", TICKETS, 1) for n in range(2)]
     restored(own_cluster, tmp_path, *both)
     for registry in (*both, *both):
         refused(registry)
 
 
 def test_a_reply_that_is_lost_does_not_use_up_the_notice(own_cluster, tmp_path, name):
-    restored(own_cluster, tmp_path, new(own_cluster, name, TICKETS, 1))
+    restored(own_cluster, tmp_path, new(own_cluster.url, name, TICKETS, 1))
     with Proxy(own_cluster.members[0].port) as wire:
         registry = connect(f"etcd://127.0.0.1:{wire.port}", name, TICKETS)
         with wire.losing_replies(after=b"request_range"), pytest.raises(RegistryUnavailable):

@@ -4,20 +4,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import frazil
-from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd.link import Link
 from tests.servers import etcd as servers
 from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
+from tests.tools.verbs import ICICLE, TICKETS, begin, mint
 from tests.tools.waiting import until
-from tests.unit.registries.one_connection import ICICLE, OneConnection, mint, open_some
-
-TICKETS = frazil.scheme("tickets")
+from tests.unit.registries.one_connection import OneConnection, open_some
 
 
 @pytest.fixture
@@ -59,7 +55,7 @@ def test_a_restore_is_noticed_by_each_namespace(tmp_path):
             cluster.members[0].ask("kv/put", {"key": "eA=="})
         before = [connect(cluster.url, name, TICKETS) for name in ("a", "b")]
         for each in before:
-            each.initialise(ask_of(LastSeen()), 1)
+            begin(each, 1)
             mint(each, 5)
         cluster.save(tmp_path / "snapshot")
         for each in before:

@@ -23,24 +23,12 @@ from frazil.system.clock import boot_ns
 from tests.needs import needs
 from tests.servers import etcd as servers
 from tests.servers.database import free_port
-
-ICICLE = frazil.scheme("icicle")
+from tests.tools.verbs import ICICLE, grant, mint, new
 
 
 @pytest.fixture
 def name(request):
     return f"{request.node.name}-{secrets.token_hex(4)}"
-
-
-def new(cluster, name, scheme=ICICLE):
-    """A registry for a namespace that is new."""
-    registry = connect(cluster.url, name, scheme)
-    registry.initialise(ask_of(LastSeen()), 0)
-    return registry
-
-
-def mint(registry, ticks=1):
-    return registry.mint(ask_of(LastSeen()), ticks)
 
 
 class Wrong(Link):
@@ -83,7 +71,7 @@ class TestUrl:
 
 class TestRequests:
     def test_one_round_trip_without_a_conflict(self, cluster, name, monkeypatch):
-        registry = new(cluster, name)
+        registry = new(cluster.url, name)
         asked = []
         post = Link.post
         monkeypatch.setattr(
@@ -96,7 +84,7 @@ class TestRequests:
     def test_replies_that_stay_lost_are_reported(self, cluster, name, monkeypatch):
         monkeypatch.setattr(etcd, "Link", Wrong)
         monkeypatch.setattr(etcd, "_PATIENCE_S", 0.2)
-        registry = new(cluster, name)
+        registry = new(cluster.url, name)
         Wrong.losses = 1 << 30
         with pytest.raises(RegistryUnavailable) as caught:
             mint(registry)
@@ -105,7 +93,7 @@ class TestRequests:
         assert mint(registry).seen.revision == 2
 
     def test_a_value_at_the_same_revision_that_is_another_is_seen(self, cluster, name):
-        registry, other = new(cluster, name), connect(cluster.url, name, ICICLE)
+        registry, other = new(cluster.url, name), connect(cluster.url, name, ICICLE)
         mint(other)
         mint(registry)
         state = registry._state
@@ -115,7 +103,7 @@ class TestRequests:
         assert len(mint(other).seen.sid) == 16
 
     def test_dead_endpoints_are_passed_over(self, cluster, name):
-        new(cluster, name)
+        new(cluster.url, name)
         dead = ",".join(f"127.0.0.1:{free_port()}" for _ in range(3))
         registry = connect(f"etcd://{dead},{cluster.url[7:]}", name, ICICLE)
         assert isinstance(mint(registry), Claim)
@@ -127,7 +115,7 @@ class TestRequests:
             mint(registry)
 
     def test_an_abandoned_ticket_is_skipped(self, cluster, name):
-        registry, other = new(cluster, name), connect(cluster.url, name, ICICLE)
+        registry, other = new(cluster.url, name), connect(cluster.url, name, ICICLE)
         for _ in range(3):
             cluster.members[0].ask("kv/put", {"key": registry._tail, "value": ""})
         for _ in range(3):
@@ -144,7 +132,7 @@ class TestClock:
         ahead_us = [0]
         fake = SimpleNamespace(wall_us=lambda: clock.wall_us() + ahead_us[0])
         monkeypatch.setattr(etcd, "clock", fake)
-        fast, slow = new(cluster, name), connect(cluster.url, name, ICICLE)
+        fast, slow = new(cluster.url, name), connect(cluster.url, name, ICICLE)
         plain = Record()
         readings = []
         for turn in range(40):
@@ -163,11 +151,11 @@ class TestClock:
         )
         monkeypatch.setattr(etcd, "clock", wrong)
         with pytest.raises(ClockError, match="etcd's clock"):
-            connect(cluster.url, name, ICICLE).grant(ask_of(LastSeen()), 5)
+            grant(connect(cluster.url, name, ICICLE), 5)
 
     def test_a_step_back_is_not_an_outage(self, cluster, name, monkeypatch):
-        registry = new(cluster, name)
-        claim = registry.grant(ask_of(LastSeen()), 100)
+        registry = new(cluster.url, name)
+        claim = grant(registry, 100)
         behind = SimpleNamespace(wall_us=lambda: clock.wall_us() - 3_600_000_000)
         monkeypatch.setattr(etcd, "clock", behind)
         time.sleep(0.05)
@@ -179,7 +167,7 @@ class TestMany:
     def test_uniqueid_with_all_generators_of_all_clusters(self, cluster, name):
         """32,768 slots in one value; etcd takes no request over 1.5 MiB."""
         schemes = [frazil.scheme("uniqueid-spread", fields={"cluster": c}) for c in range(16)]
-        first = new(cluster, name, schemes[0])
+        first = new(cluster.url, name, schemes[0])
         now = first.terms.tick_at(clock.wall_us())
         with first.step() as (record, _):
             record.revision += 1
@@ -217,8 +205,7 @@ class TestUsers:
 
     def test_users(self, guarded):
         hosts = guarded.url[7:]
-        registry = connect(f"etcd://app:p%40ss@{hosts}", "x", ICICLE)
-        registry.initialise(ask_of(LastSeen()), 0)
+        registry = new(f"etcd://app:p%40ss@{hosts}", "x")
         assert isinstance(mint(registry), Claim)
         guarded.members[0].kill9()  # and with it the token
         guarded.restart(guarded.members[0])
@@ -239,9 +226,9 @@ class TestUsers:
 
 
 def test_it_is_known_when_the_clock_was_read(cluster, name):
-    registry = new(cluster, name)
+    registry = new(cluster.url, name)
     sent_ns = boot_ns()
-    registry.grant(ask_of(LastSeen()), 1)
+    grant(registry, 1)
     assert sent_ns < registry.read_ns < boot_ns()
 
 
@@ -255,8 +242,7 @@ def test_tls(tmp_path):
     command += ["-keyout", str(key), "-out", str(cert)]
     subprocess.run(command, check=True, capture_output=True)
     with servers.etcd(1, tls=(cert, key)) as cluster:
-        registry = connect(f"{cluster.url}?ca={cert}", "x", ICICLE)
-        registry.initialise(ask_of(LastSeen()), 0)
+        registry = new(f"{cluster.url}?ca={cert}", "x")
         assert isinstance(mint(registry), Claim)
         assert registry._index > 0
         with pytest.raises(RegistryUnavailable, match="certificate"):

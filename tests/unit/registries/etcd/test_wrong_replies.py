@@ -9,14 +9,12 @@ from contextlib import suppress
 import pytest
 
 import frazil
-from frazil.claims.claim import LastSeen
 from frazil.errors import RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
 from tests.tools.proxy import Proxy
+from tests.tools.verbs import ICICLE, mint, new
 
-ICICLE = frazil.scheme("icicle")
 NOT_AN_ANSWER = "the answer does not match the request"
 
 
@@ -69,14 +67,9 @@ def wire(cluster, monkeypatch):
 def registry(wire):
     """A registry that has read the state before, so that a verb begins with a write."""
     name = f"strangers-{secrets.token_hex(4)}"
-    registry = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
-    registry.initialise(ask_of(LastSeen()), 0)
+    registry = new(f"etcd://127.0.0.1:{wire.port}", name)
     mint(registry)
     return registry
-
-
-def mint(registry):
-    return registry.mint(ask_of(LastSeen()), 1)
 
 
 OTHERS = {
@@ -115,8 +108,7 @@ def test_a_single_wrong_answer_is_retried(wire, registry):
 def test_a_new_connections_question_for_the_log(wire, first):
     """A transaction over a new connection is followed by a question, whose answer may be none."""
     name = f"strangers-{secrets.token_hex(4)}"
-    there = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
-    there.initialise(ask_of(LastSeen()), 0)
+    new(f"etcd://127.0.0.1:{wire.port}", name)
     registry = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
     if first == "write":
         mint(registry)

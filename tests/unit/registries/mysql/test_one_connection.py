@@ -17,8 +17,9 @@ from frazil.system.sockets import is_quiet
 from tests.servers.mariadb import mariadb
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
+from tests.tools.verbs import mint
 from tests.tools.waiting import until
-from tests.unit.registries.one_connection import OneConnection, mint, open_some
+from tests.unit.registries.one_connection import OneConnection, open_some
 
 pytestmark = pytest.mark.long  # MariaDB comes in no wheel
 

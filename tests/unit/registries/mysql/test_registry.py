@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import frazil
 from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.mysql import registry as mysql
 from frazil.registries.mysql.registry import statements
@@ -22,10 +20,10 @@ from tests.servers.certificates import make_certificates
 from tests.servers.database import free_port
 from tests.servers.mariadb import mariadb
 from tests.tools.trickle import Trickle
+from tests.tools.verbs import ICICLE, begin, grant, mint, release, renew
 
 pytestmark = pytest.mark.long  # MariaDB comes in no wheel
 
-ICICLE = frazil.scheme("icicle")
 APP = "SELECT, INSERT, UPDATE"
 
 
@@ -69,20 +67,16 @@ def open_(server, user="app", namespace="x", scheme=ICICLE):
 
 def new(server, scheme=ICICLE, start=0):
     registry = open_(server, scheme=scheme)
-    registry.initialise(ask_of(LastSeen()), start)
+    begin(registry, start)
     return registry
-
-
-def mint(registry, ticks=1):
-    return registry.mint(ask_of(LastSeen()), ticks)
 
 
 class TestRights:
     def test_a_user_who_may_only_use_the_table(self, ready):
         registry = new(ready)
-        claim = registry.grant(ask_of(LastSeen()), 100)
-        longer = registry.renew(ask_of(claim.seen, claim), claim.until + 10)
-        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), LastSeen)
+        claim = grant(registry, 100)
+        longer = renew(registry, claim, 10)
+        assert isinstance(release(registry, longer, longer.start + 1), LastSeen)
         assert [h.slot for h in registry.holdings()] == [claim.slot]
         assert {fact.verdict for fact in registry.examine().facts} == {"good"}
 
@@ -163,7 +157,7 @@ class TestLosses:
 
     def test_names_differ_by_spaces_and_case(self, ready):
         for name in ("a", "a ", "A", "ä"):
-            open_(ready, namespace=name).initialise(ask_of(LastSeen()), 0)
+            begin(open_(ready, namespace=name))
         assert ready.sql("SELECT count(*) FROM frazil_namespace") == ((4,),)
 
 

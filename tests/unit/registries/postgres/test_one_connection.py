@@ -8,17 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from frazil.claims.claim import LastSeen
 from frazil.errors import RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
 from tests.servers import postgres as servers
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
+from tests.tools.verbs import ICICLE, begin, mint
 from tests.tools.waiting import until
-from tests.unit.registries.one_connection import ICICLE, mint, open_some
+from tests.unit.registries.one_connection import open_some
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +56,7 @@ def open_(server, namespace="x"):
 
 def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(ready):
     registry = open_(ready)
-    registry.initialise(ask_of(LastSeen()), 0)
+    begin(registry)
 
     def commits():
         with pytest.raises(psycopg.Error):
@@ -73,7 +72,7 @@ def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(ready):
 def test_a_child_whose_parent_is_inside_a_verb_holds_no_copy_of_its_connection(ready):
     """Else the server would not notice the death of the parent."""
     registry = open_(ready)
-    registry.initialise(ask_of(LastSeen()), 0)
+    begin(registry)
 
     def cut():
         with socket.socket(fileno=os.dup(number)) as copy:

@@ -10,13 +10,12 @@ import pytest
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
 from tests.servers import postgres as servers
+from tests.tools.verbs import ICICLE, begin, grant, mint, release, renew
 
-ICICLE = frazil.scheme("icicle")
 APP = "SELECT, INSERT, UPDATE"
 
 
@@ -49,16 +48,12 @@ def open_(server, user="app", namespace="x"):
     return connect(server.url(user), namespace, ICICLE)
 
 
-def mint(registry, ticks=1):
-    return registry.mint(ask_of(LastSeen()), ticks)
-
-
 def test_a_role_that_may_only_use_the_table(ready):
     registry = open_(ready)
-    registry.initialise(ask_of(LastSeen()), 0)
-    claim = registry.grant(ask_of(LastSeen()), 100)
-    longer = registry.renew(ask_of(claim.seen, claim), claim.until + 10)
-    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), LastSeen)
+    begin(registry)
+    claim = grant(registry, 100)
+    longer = renew(registry, claim, 10)
+    assert isinstance(release(registry, longer, longer.start + 1), LastSeen)
     assert [h.slot for h in registry.holdings()] == [claim.slot]
 
 
@@ -109,7 +104,7 @@ def test_a_right_that_is_missing(ready):
 def test_concurrent_members_get_disjoint_ticks(ready, level):
     ready.sql(f"ALTER ROLE app SET default_transaction_isolation TO '{level}'")
     registries = [open_(ready) for _ in range(8)]
-    registries[0].initialise(ask_of(LastSeen()), 0)
+    begin(registries[0])
 
     def work(registry):
         return [mint(registry, 3) for _ in range(20)]
@@ -142,7 +137,7 @@ class TestSynchronousCommit:
 class TestTrouble:
     def test_a_frozen_member_is_rolled_back_and_delays_no_other(self, ready):
         sleeper, other = open_(ready), open_(ready)
-        sleeper.initialise(ask_of(LastSeen()), 0)
+        begin(sleeper)
         locked = threading.Event()
 
         def sleep():

@@ -3,17 +3,14 @@
 import psycopg
 import pytest
 
-import frazil
 from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres.registry import schema
 from tests.servers import postgres as servers
+from tests.tools.verbs import ICICLE, TICKETS, begin, mint, new
 from tests.tools.waiting import granted
-
-ICICLE = frazil.scheme("icicle")
-TICKETS = frazil.scheme("tickets")
 
 
 @pytest.fixture(scope="module")
@@ -29,16 +26,6 @@ def name(request):
     return request.node.name
 
 
-def new(server, name, scheme=ICICLE, start=0):
-    registry = connect(server.url(), name, scheme)
-    registry.initialise(ask_of(LastSeen()), start)
-    return registry
-
-
-def mint(registry, ticks=1):
-    return registry.mint(ask_of(LastSeen()), ticks)
-
-
 def refused(registry):
     with pytest.raises(ConfigError, match=r"was replaced.*--forward"):
         mint(registry, 5)
@@ -52,7 +39,7 @@ def refused(registry):
     ],
 )
 def test_a_row_that_another_program_wrote_is_a_loss(server, name, change):
-    registry = new(server, name, TICKETS, 1)
+    registry = new(server.url(), name, TICKETS, 1)
     server.sql("ALTER TABLE frazil.frazil_namespace ADD COLUMN IF NOT EXISTS since int DEFAULT 1")
     try:
         mint(registry, 5)
@@ -74,14 +61,14 @@ def test_a_row_that_another_program_wrote_is_a_loss(server, name, change):
     ],
 )
 def test_a_command_that_leaves_the_rows_alone_is_not_a_loss(server, name, care):
-    registry = new(server, name, TICKETS, 1)
+    registry = new(server.url(), name, TICKETS, 1)
     for first in (1, 6):
         assert mint(registry, 5).start == first
         server.sql(care)
 
 
 def test_ids_in_sql_and_rights_to_the_table_are_not_a_loss(server, name):
-    registry = new(server, name)
+    registry = new(server.url(), name)
     with registry.step() as (_, before):
         pass
     registry.add_ids(ask_of(LastSeen()), ICICLE)
@@ -93,8 +80,7 @@ def test_ids_in_sql_and_rights_to_the_table_are_not_a_loss(server, name):
 def test_transaction_numbers_that_wrap_around_are_not_a_loss():
     """2^32 transactions later, of which the server notes the lower half of the number."""
     with servers.postgres() as server:
-        counter = connect(server.url(), "x", TICKETS)
-        counter.initialise(ask_of(LastSeen()), 1)
+        new(server.url(), "x", TICKETS, 1)
         for epoch, first in enumerate((1, 6, 11)):
             assert mint(connect(server.url(), "x", TICKETS), 5).start == first
             server.stop()
@@ -122,8 +108,7 @@ def test_a_record_that_another_one_stood_in_for_is_waited_out(server, name, away
         url = server.url(database="app")
         with psycopg.connect(url) as link:
             link.execute(schema().encode())
-        first = connect(url, name, ICICLE)
-        first.initialise(ask_of(LastSeen()), 0)
+        first = new(url, name)
         seen = mint(first)
         first.close()
         outside = server.url() if "DATABASE" in away else url
@@ -143,7 +128,7 @@ class TestDataDirectory:
 
     def test_a_counter_moved_on_before_its_first_use_repeats_nothing(self, server, name):
         """The step that the docs and the doctor name if no member that remembers is running."""
-        mint(new(server, name, TICKETS, 1), 5)
+        mint(new(server.url(), name, TICKETS, 1), 5)
         server.save()
         last = mint(connect(server.url(), name, TICKETS), 500)
         server.put_back()
@@ -152,5 +137,5 @@ class TestDataDirectory:
         assert event.found == "not noticed"
         assert "values given since then repeat if no member is running" in event.meaning
         assert "frazil init --start N --forward" in event.meaning
-        registry.initialise(ask_of(LastSeen()), last.until)
+        begin(registry, last.until)
         assert mint(connect(server.url(), name, TICKETS), 5).start == last.until

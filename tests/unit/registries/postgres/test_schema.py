@@ -7,14 +7,13 @@ import psycopg
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen
-from frazil.generator.verb_requests import ask_of
+from frazil.claims.claim import Claim
 from frazil.registries import connect
 from frazil.registries.postgres.registry import schema
 from tests.servers.postgres import postgres
+from tests.tools.verbs import ICICLE, grant, new
 from tests.tools.waiting import until
 
-ICICLE = frazil.scheme("icicle")
 PLACES = "SELECT schemaname, tablename FROM pg_tables WHERE tablename LIKE 'frazil%' ORDER BY 2"
 ID = "SELECT frazil_id('orders')"
 
@@ -79,7 +78,7 @@ def test_it_moves_while_members_run_and_nobody_waits(database, call_main):
         each.start()
     until(lambda: all(found), "IDs of all")
     assert "is now in the schema frazil" in call_main("init", database, "--move")
-    assert isinstance(connect(database, "orders", ICICLE).grant(ask_of(LastSeen()), 1), Claim)
+    assert isinstance(grant(connect(database, "orders", ICICLE), 1), Claim)
     made = [frazil.mint(5, database, namespace="orders") for _ in range(3)]
     with psycopg.connect(database, autocommit=True) as link:
         link.execute("INSERT INTO orders (n) SELECT generate_series(1, 100)")
@@ -113,8 +112,7 @@ def test_a_role_without_the_right_to_make_a_schema_uses_its_own(server):
     with psycopg.connect(server.url(database="theirs"), autocommit=True) as link:
         link.execute("GRANT CREATE, USAGE ON SCHEMA public TO app")
     url = server.url("app", database="theirs")
-    registry = connect(url, "orders", ICICLE)
-    registry.initialise(ask_of(LastSeen()), 0)
+    registry = new(url, "orders")
     assert rows(url, PLACES) == [("public", "frazil_namespace")]
     (place,) = [fact for fact in registry.examine().facts if fact.about == "rights"]
     assert (place.verdict, "--move" in place.meaning) == ("note", True)

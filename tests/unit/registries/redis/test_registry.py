@@ -9,25 +9,18 @@ import pytest
 import frazil
 from frazil.claims.claim import Claim, LastSeen, VerbRequest, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
 from frazil.redis_link.access import Script
 from frazil.redis_link.link import Link
 from frazil.registries import connect
 from tests.servers.redis import FLAVOURS, Server
+from tests.tools.verbs import ICICLE, grant, new, release, renew
 
-ICICLE = frazil.scheme("icicle")
 NOTHING = LastSeen()
 
 
 @pytest.fixture
 def registry(server, request):
-    registry = connect(server.url, request.node.name, ICICLE)
-    registry.initialise(ask_of(NOTHING), 0)
-    return registry
-
-
-def grant(registry, want=10):
-    return registry.grant(ask_of(NOTHING), want)
+    return new(server.url, request.node.name)
 
 
 @pytest.mark.parametrize(
@@ -163,8 +156,7 @@ class TestErrors:
 
     def test_no_answer(self):
         with Server() as server:
-            registry = connect(f"{server.url}?timeout=1s", "x", ICICLE)
-            registry.initialise(ask_of(NOTHING), 0)
+            registry = new(f"{server.url}?timeout=1s", "x")
             server.freeze()
             with pytest.raises(RegistryUnavailable, match="no answer in time") as caught:
                 grant(registry)
@@ -185,11 +177,10 @@ class TestErrors:
             for url in (f"redis://{here}", f"redis://id:no@{here}", f"redis://:no@{here}"):
                 assert "redis://USER:PASSWORD@host" in str(self.refusal(url, ConfigError))
             assert isinstance(grant(connect(f"redis://:open%20sesame@{here}", "x", ICICLE)), Wait)
-            registry = connect(f"redis://id:pw@{here}", "y", ICICLE)
-            registry.initialise(ask_of(NOTHING), 0)
+            registry = new(f"redis://id:pw@{here}", "y")
             claim = grant(registry)
-            longer = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
-            assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), LastSeen)
+            longer = renew(registry, claim)
+            assert isinstance(release(registry, longer, longer.start), LastSeen)
             with pytest.raises(ConfigError, match=r"lacks a right.*hgetall"):
                 registry.holdings()
             for right in rights:
@@ -281,7 +272,6 @@ class TestErrors:
 
 
 def test_an_ask_without_a_claim(server):
-    registry = connect(server.url, "x", ICICLE)
-    registry.initialise(ask_of(NOTHING), 0)
+    registry = new(server.url, "x")
     with pytest.raises(ConfigError, match="need a claim"):
         registry.renew(VerbRequest(NOTHING, 0, "t"), 5)

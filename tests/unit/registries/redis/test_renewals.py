@@ -4,22 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost
 from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
-from frazil.registries import connect
+from tests.tools.verbs import grant, new, renew
 
-ICICLE = frazil.scheme("icicle")
 MEMBERS = 70  # on three pages of 32
 SHORT = {"evalsha": 1, "hmget": 1, "hset": 1, "info": 2, "time": 1}
 
 
 @pytest.fixture
 def registry(server, request):
-    registry = connect(server.url, request.node.name, ICICLE)
-    registry.initialise(ask_of(LastSeen()), 0)
-    return registry
+    return new(server.url, request.node.name)
 
 
 def commands(server):
@@ -33,7 +29,7 @@ def commands(server):
 
 @pytest.mark.parametrize("number", [0, 1, 30, 31, 32, 33, 63, 64, 69])
 def test_the_short_way_changes_one_slot(registry, server, number):
-    claims = [registry.grant(ask_of(LastSeen()), 4_000) for _ in range(MEMBERS)]
+    claims = [grant(registry, 4_000) for _ in range(MEMBERS)]
     assert [claim.slot for claim in claims] == list(range(MEMBERS))
     before = registry.look()
     commands(server)
@@ -53,8 +49,8 @@ def test_the_short_way_changes_one_slot(registry, server, number):
 
 
 def test_no_further_than_the_horizon_and_never_back(registry):
-    claim = registry.grant(ask_of(LastSeen()), 1_000)
-    longest = registry.renew(ask_of(claim.seen, claim), claim.until + 10**9)
+    claim = grant(registry, 1_000)
+    longest = renew(registry, claim, 10**9)
     now = registry.terms.tick_at(longest.now_us)
     assert longest.until == now + registry.terms.horizon_ticks
     again = registry.renew(ask_of(longest.seen, longest), claim.start)
@@ -62,8 +58,8 @@ def test_no_further_than_the_horizon_and_never_back(registry):
 
 
 def test_a_changed_claim_takes_the_long_way(registry, server):
-    claim = registry.grant(ask_of(LastSeen()), 1_000)
-    longer = registry.renew(ask_of(claim.seen, claim), claim.until + 500)
+    claim = grant(registry, 1_000)
+    longer = renew(registry, claim, 500)
     for held in (claim, replace(longer, token="another")):
         commands(server)
         assert isinstance(registry.renew(ask_of(claim.seen, held), longer.until + 500), Lost)
@@ -81,10 +77,10 @@ return {#head, string.format('%.0f', head[6]), string.format('%.0f', head[9]),
 
 def test_the_short_way_keeps_what_it_told(registry, server):
     """The revision, the clock's last reading, and the highest now, by which losses are noticed."""
-    claim = registry.grant(ask_of(LastSeen()), 1_000)
+    claim = grant(registry, 1_000)
     for _ in range(3):
         commands(server)
-        claim = registry.renew(ask_of(claim.seen, claim), claim.until + 10)
+        claim = renew(registry, claim, 10)
         assert commands(server) == SHORT
         told = server.client().eval(HEAD, 1, f"frazil:{{{registry.namespace}}}")
         now = str(claim.now_us).encode()
@@ -93,13 +89,13 @@ def test_the_short_way_keeps_what_it_told(registry, server):
 
 @pytest.mark.parametrize("field", ["head", "slot:0:0"])
 def test_a_deleted_field_takes_the_long_way(registry, server, field):
-    claim = registry.grant(ask_of(LastSeen()), 1_000)
+    claim = grant(registry, 1_000)
     assert server.client().hdel(f"frazil:{{{registry.namespace}}}", field) == 1
-    assert isinstance(registry.renew(ask_of(claim.seen, claim), claim.until + 500), Lost)
+    assert isinstance(renew(registry, claim, 500), Lost)
 
 
 def test_a_deleted_page_is_an_error(registry, server):
-    claim = registry.grant(ask_of(LastSeen()), 1_000)
+    claim = grant(registry, 1_000)
     assert server.client().hdel(f"frazil:{{{registry.namespace}}}", "page:0:0") == 1
     with pytest.raises(ConfigError, match="it answered with an error"):
-        registry.renew(ask_of(claim.seen, claim), claim.until + 500)
+        renew(registry, claim, 500)

@@ -14,14 +14,9 @@ from frazil.redis_link.link import Link
 from frazil.registries import connect
 from tests.servers.certificates import make_certificates
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
+from tests.tools.verbs import ICICLE, TICKETS, begin, grant, new, release, renew
 
-ICICLE = frazil.scheme("icicle")
-TICKETS = frazil.scheme("tickets")
 NOTHING = LastSeen()
-
-
-def grant(registry, want=10):
-    return registry.grant(ask_of(NOTHING), want)
 
 
 @pytest.fixture(scope="module", params=FLAVOURS)
@@ -45,28 +40,25 @@ class TestReplicas:
         assert not caught.value.outcome_known
 
     def test_a_confirmed_grant(self, trio):
-        registry = connect(f"{trio[0].url}?replicas=2", "z", ICICLE)
-        registry.initialise(ask_of(NOTHING), 0)
+        registry = new(f"{trio[0].url}?replicas=2", "z")
         claim = grant(registry)
-        longer = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
-        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), LastSeen)
+        longer = renew(registry, claim)
+        assert isinstance(release(registry, longer, longer.start), LastSeen)
 
     def test_members_must_agree_on_it(self, trio):
-        connect(f"{trio[0].url}?replicas=2", "agreed", ICICLE).initialise(ask_of(NOTHING), 0)
+        new(f"{trio[0].url}?replicas=2", "agreed")
         with pytest.raises(ConfigError, match="confirmed by replicas"):
             grant(connect(trio[0].url, "agreed", ICICLE))
 
     def test_a_replica_that_comes_back_is_another_history(self, trio):
-        registry = connect(f"{trio[0].url}?replicas=2&horizon=100ms", "back", ICICLE)
-        registry.initialise(ask_of(NOTHING), 0)
+        registry = new(f"{trio[0].url}?replicas=2&horizon=100ms", "back")
         claim = grant(registry)
         trio[3].promote()
         trio[3].replicate(trio[0])
-        assert isinstance(registry.renew(ask_of(claim.seen, claim), claim.until + 5), Lost)
+        assert isinstance(renew(registry, claim), Lost)
 
     def test_another_history_while_it_answers(self, trio):
-        registry = connect(f"{trio[0].url}?replicas=2", "turn", ICICLE)
-        registry.initialise(ask_of(NOTHING), 0)
+        registry = new(f"{trio[0].url}?replicas=2", "turn")
         honest = registry.link.script.source
         turning = honest.replace(
             "    return { verb, ask.nonce, verbs.incarnation }",
@@ -87,20 +79,20 @@ def test_a_replica_that_takes_writes(flavour):
         members = [connect(server.url, "both", ICICLE) for server in (primary, replica)]
         replica.replicate(primary)
         replica.do("CONFIG", "SET", "replica-read-only", "no")
-        members[0].initialise(ask_of(NOTHING), 0)
+        begin(members[0])
         claim = grant(members[0])
         until(members[1].holdings, "the claim on the replica")
         refusals = [
             lambda: grant(members[1]),
-            lambda: members[1].renew(ask_of(claim.seen, claim), claim.until + 5),
-            lambda: members[1].release(ask_of(claim.seen, claim), claim.start),
-            lambda: members[1].initialise(ask_of(NOTHING), 0),
+            lambda: renew(members[1], claim),
+            lambda: release(members[1], claim, claim.start),
+            lambda: begin(members[1]),
         ]
         for refused in refusals:
             with pytest.raises(RegistryUnavailable, match="point the URL at the primary"):
                 refused()
         assert [holding.slot for holding in members[1].holdings()] == [claim.slot]
-        assert isinstance(members[0].renew(ask_of(claim.seen, claim), claim.until + 5), Claim)
+        assert isinstance(renew(members[0], claim), Claim)
 
 
 class TestDurable:
@@ -131,16 +123,15 @@ class TestSeveral:
         assert {len(share) for share in shares} == {341, 342}
 
     def test_claims_go_to_their_store_and_others_replace_it(self, servers):
-        registry = connect(self.url(servers), "x", ICICLE)
-        registry.initialise(ask_of(NOTHING), 0)
+        registry = new(self.url(servers), "x")
         claim = grant(registry)
         home = next(i for i, p in enumerate(registry.parts) if claim.slot in p.terms.slots)
-        longer = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
+        longer = renew(registry, claim)
         assert longer.until == claim.until + 5
         assert [h.slot for h in registry.holdings()] == [claim.slot]
         servers[home].kill()
-        assert isinstance(registry.renew(ask_of(longer.seen, longer), longer.until + 5), Lost)
-        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), Lost)
+        assert isinstance(renew(registry, longer), Lost)
+        assert isinstance(release(registry, longer, longer.start), Lost)
         other = registry.grant(ask_of(longer.seen), 10)
         assert other.slot not in registry.parts[home].terms.slots
         found = registry.look()
@@ -148,12 +139,11 @@ class TestSeveral:
         (away,) = found.away
         assert f":{servers[home].port}" in away
         servers[home].start()
-        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), Lost)
+        assert isinstance(release(registry, longer, longer.start), Lost)
 
     def test_the_memory_of_one_store_is_not_sent_to_another(self, servers):
         """It would be taken for a loss there, and end all claims."""
-        registry = connect(self.url(servers), "x", ICICLE)
-        registry.initialise(ask_of(NOTHING), 0)
+        registry = new(self.url(servers), "x")
         seen, claims = NOTHING, []
         for number in range(3):
             registry._at = number
@@ -166,18 +156,17 @@ class TestSeveral:
 
     def test_a_new_object_tells_a_store_that_it_forgot(self, servers):
         url = self.url(servers, "?horizon=10min&timeout=3s")
-        registry = connect(url, "x", ICICLE)
-        registry.initialise(ask_of(NOTHING), 0)
+        registry = new(url, "x")
         claim = grant(registry, 500)
         for server in servers:
             server.do("FLUSHALL")
         fresh = connect(url, "x", ICICLE)
-        assert isinstance(fresh.renew(ask_of(claim.seen, claim), claim.until + 5), Lost)
+        assert isinstance(renew(fresh, claim), Lost)
         wait = fresh.grant(ask_of(claim.seen), 5000)  # from the horizon on, so 5 s later a claim
         assert isinstance(wait, Wait)
 
     def test_another_order_is_refused(self, servers):
-        connect(self.url(servers), "x", ICICLE).initialise(ask_of(NOTHING), 0)
+        new(self.url(servers), "x")
         with pytest.raises(ConfigError, match=r"store \d of 3"):
             grant(connect(self.url(servers[1:] + servers[:1]), "x", ICICLE), 10)
         with pytest.raises(ConfigError, match="store 1 of 3"):
@@ -187,13 +176,13 @@ class TestSeveral:
         registry = connect(self.url(servers), "x", ICICLE)
         servers[1].kill()
         with pytest.raises(RegistryUnavailable):
-            registry.initialise(ask_of(NOTHING), 0)
+            begin(registry)
         servers[1].start()
         assert registry.look() is None
-        registry.initialise(ask_of(NOTHING), 0)
+        begin(registry)
         for start in (0, None):
             with pytest.raises(ConfigError, match="already"):
-                registry.initialise(ask_of(NOTHING), start)
+                begin(registry, start)
 
     def test_layouts_that_cannot_be_shared(self):
         with pytest.raises(ConfigError, match="cannot share"):
@@ -215,10 +204,9 @@ def cluster(request):
 class TestCluster:
     def test_every_node_leads_home(self, cluster):
         for number, server in enumerate(cluster.servers):
-            registry = connect(server.url, f"node {number}", ICICLE)
-            registry.initialise(ask_of(NOTHING), 0)
+            registry = new(server.url, f"node {number}")
             claim = grant(registry)
-            assert isinstance(registry.renew(ask_of(claim.seen, claim), claim.until + 5), Claim)
+            assert isinstance(renew(registry, claim), Claim)
 
     def test_nodes_are_no_independent_servers(self, cluster):
         hosts = ",".join(f"127.0.0.1:{server.port}" for server in cluster.servers)
@@ -231,8 +219,7 @@ class TestCluster:
 
     def test_a_key_on_the_move(self, cluster):
         key = "frazil:{on the move}"
-        registry = connect(cluster.url + "&horizon=100ms", "on the move", ICICLE)
-        registry.initialise(ask_of(NOTHING), 0)
+        registry = new(cluster.url + "&horizon=100ms", "on the move")
         claim = grant(registry)
         source = cluster.home(key)
         target = next(server for server in cluster.servers if server is not source)
@@ -240,7 +227,7 @@ class TestCluster:
         target.do("CLUSTER", "SETSLOT", slot, "IMPORTING", source.do("CLUSTER", "MYID"))
         source.do("CLUSTER", "SETSLOT", slot, "MIGRATING", target.do("CLUSTER", "MYID"))
         source.do("MIGRATE", "127.0.0.1", target.port, key, 0, 5000)
-        assert isinstance(registry.renew(ask_of(claim.seen, claim), claim.until + 5), Lost)
+        assert isinstance(renew(registry, claim), Lost)
         for server in (target, source):
             server.do("CLUSTER", "SETSLOT", slot, "NODE", target.do("CLUSTER", "MYID"))
         reply = registry.grant(ask_of(claim.seen), 10)
@@ -256,8 +243,7 @@ class TestWays:
             server.do("CONFIG", "GET", "port")
             server.options["unixsocket"] = str(path)
             server.restart()
-            registry = connect(f"unix://{path}?db=3", "x", ICICLE)
-            registry.initialise(ask_of(NOTHING), 0)
+            registry = new(f"unix://{path}?db=3", "x")
             assert isinstance(grant(registry), Claim)
             assert server.client(db=3).dbsize() == 1
 
@@ -273,8 +259,7 @@ class TestWays:
         ):
             way = f"localhost:{port}/0?ca={tmp_path}/ca.pem"
             mine = f"&cert={tmp_path}/server.pem&key={tmp_path}/server.key"
-            registry = connect(f"rediss://{way}{mine}", "x", ICICLE)
-            registry.initialise(ask_of(NOTHING), 0)
+            registry = new(f"rediss://{way}{mine}", "x")
             assert isinstance(grant(registry), Claim)
             for wrong in (
                 f"rediss://{way}",  # shows no certificate of its own

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.claims.claim import Claim, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
+from tests.tools.verbs import grant
 
 
 def test_a_folder_that_a_url_names_must_exist(tmp_path):
@@ -40,15 +40,15 @@ def test_a_folder_that_a_url_names_must_exist(tmp_path):
 def test_an_exclusive_lock_of_another_program_passes(tmp_path, mode):
     path = tmp_path / "claims.db"
     registry = connect(f"sqlite:{path}?busy=200ms", "default", frazil.scheme("icicle"))
-    registry.grant(ask_of(LastSeen()), 1)
+    grant(registry, 1)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA locking_mode=EXCLUSIVE")
         db.execute(f"PRAGMA journal_mode={mode}")
         db.execute("BEGIN EXCLUSIVE")
         db.execute("CREATE TABLE other (x)")
         with pytest.raises(RegistryUnavailable, match="try again"):
-            registry.grant(ask_of(LastSeen()), 1)
-    registry.grant(ask_of(LastSeen()), 1)
+            grant(registry, 1)
+    grant(registry, 1)
 
 
 def test_a_shared_file_that_another_user_has_just_created(tmp_path, monkeypatch):
@@ -63,4 +63,4 @@ def test_a_shared_file_that_another_user_has_just_created(tmp_path, monkeypatch)
 
     monkeypatch.setattr(os, "fchmod", fchmod)
     registry = connect(f"sqlite:{tmp_path}/claims.db", "x", frazil.scheme("icicle"))
-    assert isinstance(registry.grant(ask_of(LastSeen()), 1), Claim | Wait)
+    assert isinstance(grant(registry, 1), Claim | Wait)

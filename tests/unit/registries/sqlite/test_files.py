@@ -2,16 +2,13 @@
 
 import pytest
 
-import frazil
-from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite.files import LOCAL_FILESYSTEMS
 from frazil.system import host
 from frazil.system.host import filesystem_of
+from tests.tools.verbs import ICICLE, grant
 
-ICICLE = frazil.scheme("icicle")
 SHARED = {
     *("9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "cvfs", "fuse", "fuse.beegfs"),
     *("fuse.ceph", "fuse.davfs", "fuse.gcsfuse", "fuse.glusterfs", "fuse.grpcfuse"),
@@ -39,7 +36,7 @@ def mounted(tmp_path, monkeypatch):
 
 
 def asked(path, options=""):
-    connect(f"sqlite://{path}{options}", "x", ICICLE).grant(ask_of(LastSeen()), 10)
+    grant(connect(f"sqlite://{path}{options}", "x", ICICLE))
 
 
 def test_the_longest_mount_point_counts_and_of_equal_ones_the_last(mounted):
@@ -77,9 +74,9 @@ def test_a_person_says_that_it_is_local(mounted):
         asked(path, "?local=no")
     with pytest.raises(ConfigError, match="yes or no"):
         asked(path, "?local=1")
-    connect(f"static:7?state={path}.7&local=yes", "x", ICICLE).grant(ask_of(LastSeen()), 10)
+    grant(connect(f"static:7?state={path}.7&local=yes", "x", ICICLE))
     with pytest.raises(ConfigError, match="gocryptfs"):
-        connect(f"static:7?state={path}.7", "x", ICICLE).grant(ask_of(LastSeen()), 10)
+        grant(connect(f"static:7?state={path}.7", "x", ICICLE))
 
 
 def test_a_link_to_a_file_elsewhere(mounted, tmp_path):

@@ -9,20 +9,18 @@ import time
 import pytest
 
 import frazil
-from frazil.claims.claim import LastSeen
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite import forks
 from frazil.registries.sqlite.lock import RevisionFile
 from frazil.system import fork_gate
+from tests.tools.verbs import grant, new
 
 
 def test_the_lock_is_not_kept_while_a_fork_is_waited_for(tmp_path, monkeypatch):
     """Another at-fork hook may take long, and other processes continue meanwhile."""
     monkeypatch.setattr(fork_gate, "PATIENCE_S", 60)
     path = tmp_path / "claims.db"
-    registry = connect(f"sqlite:{path}", "default", frazil.scheme("icicle"))
-    registry.initialise(ask_of(LastSeen()), 0)
+    registry = new(f"sqlite:{path}", "default", frazil.scheme("icicle"))
     shut, reopen = threading.Event(), threading.Event()
 
     def fork():
@@ -37,7 +35,7 @@ def test_the_lock_is_not_kept_while_a_fork_is_waited_for(tmp_path, monkeypatch):
 
     threads = [
         threading.Thread(target=fork),
-        threading.Thread(target=lambda: registry.grant(ask_of(LastSeen()), 1)),
+        threading.Thread(target=lambda: grant(registry, 1)),
     ]
     threads[0].start()
     shut.wait(10)
@@ -57,12 +55,12 @@ def test_forks_do_not_wait_for_a_thread_that_waits_for_the_file(tmp_path, monkey
     """Two threads fork while another waits for a file that another process keeps locked."""
     path = tmp_path / "claims.db"
     url = f"sqlite:{path}?busy=10min"
-    connect(url, "default", frazil.scheme("icicle")).initialise(ask_of(LastSeen()), 0)
+    new(url, "default", frazil.scheme("icicle"))
     held = RevisionFile(path, 1.0)
     registry = connect(url, "default", frazil.scheme("icicle"))
     entered, enter = [], forks.enter
     monkeypatch.setattr(forks, "enter", lambda until_s: entered.append(1) or enter(until_s))
-    waits = threading.Thread(target=lambda: registry.grant(ask_of(LastSeen()), 1))
+    waits = threading.Thread(target=lambda: grant(registry, 1))
     waits.start()
     time.sleep(0.2)
 

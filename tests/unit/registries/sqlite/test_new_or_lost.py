@@ -3,9 +3,10 @@
 import shutil
 
 import frazil
-from frazil.claims.claim import LastSeen, Wait
+from frazil.claims.claim import Wait
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
+from tests.tools.verbs import grant
 
 
 def test_a_folder_that_a_step_has_just_made_may_be_a_lost_one(tmp_path, monkeypatch):
@@ -18,7 +19,7 @@ def test_a_folder_that_a_step_has_just_made_may_be_a_lost_one(tmp_path, monkeypa
         until = ids._walk.until  # before the loss: a slow member renews from the new file
         shutil.rmtree(folder.parent)
         newcomer = connect(url, "default", icicle)
-        first = newcomer.grant(ask_of(LastSeen()), 300)  # has just made both folders
+        first = grant(newcomer, 300)  # has just made both folders
         assert folder.exists()
         issued.update(ids.take(1000))  # of the claim that was lost
         seen = first.seen

@@ -14,6 +14,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite import file
 from frazil.system.clock import boot_ns
+from tests.tools.verbs import begin, grant, mint, renew
 
 TIMED, COUNTER = "icicle", "sign:1=0 sequence:63"
 NOBODY = LastSeen()  # a process that remembers nothing, as one that has just been started
@@ -101,110 +102,110 @@ def after(request):
 def steps(path, many):
     other = registry(path, namespace="another")
     for _ in range(many):
-        other.mint(ask_of(NOBODY), 1)
+        mint(other)
 
 
 @pytest.mark.parametrize("put_back", RETURNS)
 @pytest.mark.parametrize("copy", COPIES)
 def test_nothing_with_time_is_given_twice(path, copy, put_back, after):
     one = registry(path)
-    one.initialise(ask_of(NOBODY), 0)
-    one.grant(ask_of(NOBODY), 10)
+    begin(one)
+    grant(one)
     copy(path, path.with_name("older.db"))
     held = claim(one)
     steps(path, after)
     put_back(path, path.with_name("older.db"))
-    fresh = registry(path).grant(ask_of(NOBODY), 40)  # remembers nothing, and is the first to ask
+    fresh = grant(registry(path), 40)  # remembers nothing, and is the first to ask
     if isinstance(fresh, Claim):
         assert fresh.slot != held.slot or fresh.start >= held.until
     else:
         assert fresh.wait_us <= 100_000
-    assert isinstance(one.renew(ask_of(held.seen, held), held.until + 10), Lost)
+    assert isinstance(renew(one, held, 10), Lost)
 
 
 @pytest.mark.parametrize("put_back", RETURNS)
 @pytest.mark.parametrize("copy", COPIES)
 def test_a_counter_stops_until_a_person_says_where_to_go_on(path, copy, put_back, after):
     one = registry(path, COUNTER)
-    one.initialise(ask_of(NOBODY), 0)
-    one.grant(ask_of(NOBODY), 10)
+    begin(one)
+    grant(one)
     copy(path, path.with_name("older.db"))
-    given = one.grant(ask_of(NOBODY), 10)
+    given = grant(one)
     steps(path, after)
     put_back(path, path.with_name("older.db"))
     for _ in range(3):  # noticed until it is written down, and another namespace may continue
         steps(path, 1)
         with pytest.raises(ConfigError, match=r"replaced.*frazil init URL --start N --forward"):
-            registry(path, COUNTER).grant(ask_of(NOBODY), 10)
-    registry(path, COUNTER).initialise(ask_of(NOBODY), given.until)
-    fresh = registry(path, COUNTER).grant(ask_of(NOBODY), 10)
+            grant(registry(path, COUNTER))
+    begin(registry(path, COUNTER), given.until)
+    fresh = grant(registry(path, COUNTER))
     assert fresh.start == given.until
 
 
 def test_a_file_put_back_without_a_step_between_lost_nothing(path):
     one = registry(path, COUNTER)
-    one.initialise(ask_of(NOBODY), 0)
-    given = one.grant(ask_of(NOBODY), 10)
+    begin(one)
+    given = grant(one)
     shutil.copy(path, path.with_name("same.db"))
     path.with_name("same.db").replace(path)
-    assert one.grant(ask_of(NOBODY), 10).start == given.until
+    assert grant(one).start == given.until
 
 
 def test_a_log_that_was_deleted_is_a_loss(path):
     one = registry(path, COUNTER)
-    one.initialise(ask_of(NOBODY), 0)
-    one.grant(ask_of(NOBODY), 10)
+    begin(one)
+    grant(one)
     path.with_name("claims.db-wal").unlink()
     path.with_name("claims.db-shm").unlink()
     with pytest.raises(ConfigError, match="replaced"):
-        registry(path, COUNTER).grant(ask_of(NOBODY), 10)
+        grant(registry(path, COUNTER))
 
 
 def test_a_log_is_not_laid_over_another_layout_of_pages(path):
     """A file from before a VACUUM has the revision at which the log begins, and other pages."""
     one = registry(path, COUNTER)
-    one.initialise(ask_of(NOBODY), 0)
-    one.grant(ask_of(NOBODY), 10)
+    begin(one)
+    grant(one)
     copied(path, path.with_name("older.db"))
     sql(path, "VACUUM")
     reader = sqlite3.connect(path, isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM slot").fetchone()  # so that the log is not copied
-    one.grant(ask_of(NOBODY), 10)
+    grant(one)
     copy_over(path, path.with_name("older.db"))
     reader.close()
     with pytest.raises(ConfigError, match="replaced"):
-        registry(path, COUNTER).grant(ask_of(NOBODY), 10)
+        grant(registry(path, COUNTER))
 
 
 def test_a_log_is_not_laid_over_an_older_file_after_a_restart_either(path, monkeypatch):
     one = registry(path, COUNTER)
-    one.initialise(ask_of(NOBODY), 0)
+    begin(one)
     copied(path, path.with_name("older.db"))
-    one.grant(ask_of(NOBODY), 10)
+    grant(one)
     copied(path, path.with_name("newer.db"))
-    one.grant(ask_of(NOBODY), 10)
-    one.grant(ask_of(NOBODY), 10)
+    grant(one)
+    grant(one)
     copy_over(path, path.with_name("older.db"))
     monkeypatch.setattr(file, "boot_id", lambda: "another")
     with pytest.raises(ConfigError, match="replaced"):
-        registry(path, COUNTER).grant(ask_of(NOBODY), 10)
+        grant(registry(path, COUNTER))
 
 
 def test_the_notes_deleted_are_a_loss(path):
     one = registry(path, COUNTER)
-    one.initialise(ask_of(NOBODY), 0)
-    one.grant(ask_of(NOBODY), 10)
+    begin(one)
+    grant(one)
     path.with_name("claims.db-revision").unlink()
     with pytest.raises(ConfigError, match="replaced"):
-        one.grant(ask_of(NOBODY), 10)
+        grant(one)
 
 
 def test_another_device_number_is_not_a_loss_for_a_counter(path, monkeypatch):
     """The same file system mounted again, in another order."""
     one = registry(path, COUNTER)
-    one.initialise(ask_of(NOBODY), 0)
-    given = one.grant(ask_of(NOBODY), 10)
+    begin(one)
+    given = grant(one)
     look = file._sight
 
     def elsewhere(*told):
@@ -212,34 +213,34 @@ def test_another_device_number_is_not_a_loss_for_a_counter(path, monkeypatch):
         return sight._replace(found=sight.found._replace(device=1))
 
     monkeypatch.setattr(file, "_sight", elsewhere)
-    assert registry(path, COUNTER).grant(ask_of(NOBODY), 10).start == given.until
+    assert grant(registry(path, COUNTER)).start == given.until
 
 
 def test_a_whole_folder_put_back_stops_a_counter(path):
     """With its notes, by renaming, while members that remember more are running and ask later."""
     one = registry(path, COUNTER)
-    one.initialise(ask_of(NOBODY), 0)
+    begin(one)
     shutil.copytree(path.parent, path.parent.with_name("backup"))
-    given = one.grant(ask_of(NOBODY), 10)
+    given = grant(one)
     path.parent.rename(path.parent.with_name("newer"))
     shutil.copytree(path.parent.with_name("backup"), path.parent)
     for registry_ in (registry(path, COUNTER), one):
         with pytest.raises(ConfigError, match=r"replaced.*--forward"):
-            registry_.grant(ask_of(NOBODY), 10)
-    one.initialise(ask_of(NOBODY), given.until)
-    assert registry(path, COUNTER).grant(ask_of(NOBODY), 10).start == given.until
+            grant(registry_)
+    begin(one, given.until)
+    assert grant(registry(path, COUNTER)).start == given.until
 
 
 def test_two_names_of_one_file_are_refused(path):
     one = registry(path)
-    one.grant(ask_of(NOBODY), 10)
+    grant(one)
     os.link(path, path.with_name("second.db"))
     for name in (path, path.with_name("second.db")):
         with pytest.raises(ConfigError, match="2 names"):
-            registry(name).grant(ask_of(NOBODY), 10)
+            grant(registry(name))
 
 
 def test_a_database_of_another_program_is_refused(path):
     sql(path, "CREATE TABLE orders (id INTEGER PRIMARY KEY)")
     with pytest.raises(ConfigError, match="another program"):
-        registry(path).grant(ask_of(NOBODY), 10)
+        grant(registry(path))

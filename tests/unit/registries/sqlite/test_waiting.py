@@ -7,11 +7,10 @@ from contextlib import contextmanager
 import pytest
 
 import frazil
-from frazil.claims.claim import LastSeen
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.base import reading_ns
 from frazil.system.clock import boot_ns
+from tests.tools.verbs import grant
 
 HELD_S = 0.5
 
@@ -45,6 +44,6 @@ def test_the_clock_is_read_at_the_end_of_the_wait(held):
     registry = connect(url, "default", frazil.scheme())
     with hold() as freed_ns:
         sent_ns = boot_ns()
-        registry.grant(ask_of(LastSeen()), 1)
+        grant(registry, 1)
         read_ns = reading_ns(registry, sent_ns, boot_ns())
     assert read_ns >= max(freed_ns)

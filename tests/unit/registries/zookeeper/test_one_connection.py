@@ -14,8 +14,9 @@ from tests.servers.zookeeper import zookeeper
 from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
+from tests.tools.verbs import mint
 from tests.tools.waiting import until
-from tests.unit.registries.one_connection import mint, open_some
+from tests.unit.registries.one_connection import open_some
 
 pytestmark = pytest.mark.long  # ZooKeeper comes in no wheel
 

@@ -4,20 +4,16 @@ import signal
 
 import pytest
 
-import frazil
-from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.claims.claim import Claim, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.zookeeper.link import State
 from frazil.registries.zookeeper.registry import _incarnation
 from tests.servers.database import free_port
 from tests.servers.zookeeper import zookeeper
+from tests.tools.verbs import ICICLE, TICKETS, begin, mint, new
 
 pytestmark = pytest.mark.long  # ZooKeeper comes in no wheel
-
-ICICLE = frazil.scheme("icicle")
-TICKETS = frazil.scheme("tickets")
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +24,9 @@ def server():
 
 @pytest.fixture
 def registry(server, request):
-    made = connect(server.url(), request.node.name, ICICLE)
-    made.initialise(ask_of(LastSeen()), 0)
+    made = new(server.url(), request.node.name)
     yield made
     made.close()
-
-
-def mint(registry, ticks=1):
-    return registry.mint(ask_of(LastSeen()), ticks)
 
 
 def test_the_doctor(registry):
@@ -47,16 +38,14 @@ def test_the_doctor(registry):
 
 def test_names_of_all_kinds(server):
     for name in ("a/b", "..", "a b", "ä", "."):
-        made = connect(server.url(), name, ICICLE)
-        made.initialise(ask_of(LastSeen()), 0)
+        made = new(server.url(), name)
         assert isinstance(mint(made), Claim)
         made.close()
 
 
 def test_a_user_has_nodes_of_its_own(server):
     url = server.url("/own").replace("//", "//ids:secret@")
-    made = connect(url, "x", ICICLE)
-    made.initialise(ask_of(LastSeen()), 0)
+    made = new(url, "x")
     assert {fact.about: fact.verdict for fact in made.examine().facts}["rights"] == "good"
     assert "secret" not in made.url
     stranger = connect(server.url("/own"), "x", ICICLE)
@@ -99,8 +88,7 @@ def test_a_node_that_is_too_large_for_the_server(server, registry, request):
 
 
 def test_a_tree_that_is_deleted_during_a_session(server):
-    made = connect(server.url("/gone?horizon=1s"), "x", ICICLE)
-    made.initialise(ask_of(LastSeen()), 0)
+    made = new(server.url("/gone?horizon=1s"), "x")
     with server.client() as client:
         client.delete("/gone", recursive=True)
     with pytest.raises(RegistryUnavailable, match="deleted during a request") as caught:
@@ -111,8 +99,7 @@ def test_a_tree_that_is_deleted_during_a_session(server):
 
 
 def test_a_counter_whose_tree_was_made_again_is_refused(server):
-    made = connect(server.url("/again"), "n", TICKETS)
-    made.initialise(ask_of(LastSeen()), 1)
+    made = new(server.url("/again"), "n", TICKETS, 1)
     last = mint(made, 5)
     made.close()
     with server.client() as client:
@@ -123,7 +110,7 @@ def test_a_counter_whose_tree_was_made_again_is_refused(server):
     newcomer = connect(server.url("/again"), "n", TICKETS)
     with pytest.raises(ConfigError, match=r"was replaced.*--forward"):
         mint(newcomer)
-    newcomer.initialise(ask_of(LastSeen()), last.until + 1)
+    begin(newcomer, last.until + 1)
     assert mint(newcomer).start == last.until + 1
     newcomer.close()
 

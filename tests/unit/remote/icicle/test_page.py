@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
-import frazil
 from frazil.remote.icicle.server import icicle_script
 from tests.house import docblocks
 from tests.needs import needs
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Server
+from tests.tools.verbs import ICICLE
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "how-to" / "icicle.md"
 BLOCKS = [block for block in docblocks.blocks(PAGE) if "redis-a" in block.text]
-ICICLE = frazil.scheme("icicle")
 
 
 @pytest.fixture(params=FLAVOURS)

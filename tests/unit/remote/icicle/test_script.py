@@ -15,8 +15,8 @@ from frazil.remote.icicle.server import icicle_script
 from tests.needs import needs
 from tests.servers.icicle import EPOCH_US, Caller
 from tests.servers.redis import Server
+from tests.tools.verbs import ICICLE
 
-ICICLE = frazil.scheme("icicle")
 GOLDEN = json.loads(
     (Path(__file__).parents[3] / "vectors" / "icicle.json").read_text(encoding="utf-8")
 )["cases"]
