@@ -23,9 +23,9 @@ from tests.markers import marks
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Without a path and without ``-m``, leave out what is long."""
+    """Without a path and without ``-m``, leave out what is long or for the night."""
     if config.args_source is config.ArgsSource.TESTPATHS and not config.option.markexpr:
-        config.option.markexpr = "not long"
+        config.option.markexpr = "not long and not nightly"
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -36,20 +36,25 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark it by where it stands, and as long if it asks for an etcd."""
+    """Mark it by where it stands, and as long if it asks for an etcd; not what is for the night."""
+    if item.get_closest_marker("nightly"):
+        return
     for name in marks(item.path):
         item.add_marker(name)
     if "cluster" in getattr(item, "fixturenames", ()):
         item.add_marker("long")
 
 
-# No deadline: a busy machine is not a bug. In CI the examples are many and the same in each run,
-# so that a failure there can be repeated anywhere with CI=true.
+# No deadline: a busy machine is not a bug. In CI the examples are the same in each run, so that a
+# failure there can be repeated anywhere with CI=true. At night they are many and new ones.
 settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, database=None)
 settings.register_profile(
-    "ci", deadline=None, max_examples=300, derandomize=True, print_blob=True, database=None
+    "nightly", deadline=None, max_examples=1000, print_blob=True, database=None
 )
-settings.load_profile("ci" if os.environ.get("CI") == "true" else "default")
+at_night = os.environ.get("FRAZIL_TEST_NIGHTLY") == "1"
+in_ci = os.environ.get("CI") == "true"
+settings.load_profile("nightly" if at_night else "ci" if in_ci else "default")
 
 # What a script starts in the background ignores Ctrl-C, and so would all that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -1,4 +1,4 @@
-"""Which tests are long, and which run with both engines, by where they stand."""
+"""Which tests are long, which run with both engines and which at night, by where they stand."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,6 @@ LONG = {
     "conformance/test_mysql.py",
     "conformance/test_zookeeper.py",
     "faults",
-    "model",
     "platforms",
     "power",
     "processes",
@@ -24,31 +23,42 @@ LONG = {
 # The engines are the compiled walk, with what the system tells it, and its interpreted source. What
 # walks, owns a walk or forks under one may end otherwise with the other engine.
 INTERPRETED = {
-    "conformance/test_local.py",
-    "conformance/test_wrong.py",
     "exhaustive",
     "faults/test_members.py",
-    "processes",
+    "processes/test_async.py",
+    "processes/test_copies.py",
+    "processes/test_endings.py",
+    "processes/test_forks.py",
+    "processes/test_gunicorn.py",
+    "processes/test_pauses.py",
+    "processes/test_restarts.py",
+    "processes/test_signals.py",
+    "processes/test_starts.py",
+    "processes/test_threads.py",
+    "processes/test_torture.py",
     "property/test_claims_limits.py",
     "property/test_walk_widths.py",
-    "simulation",
     "unit/generator",
-    "unit/registries",
+    "unit/registries/sqlite",
+    "unit/registries/test_shared_links.py",
     "unit/system",
     "unit/test_aio.py",
     "unit/walk",
 }
 
-# These import a walk or its owner for what is built on it, and run once.
+# These import a walk or its owner for what is built on it, and run once, or say themselves what
+# runs with both.
 BUILT_ON_WALKS = {
     "faults/test_frazil_id_put_back.py",
     "faults/test_frozen.py",
     "faults/test_times.py",
     "house",
     "power",
+    "simulation",
     "stack",
     "unit/cli",
     "unit/inputs",
+    "unit/registries",
     "unit/remote",
     "unit/service",
     "unit/tables",

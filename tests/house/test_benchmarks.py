@@ -35,7 +35,7 @@ def benchmarks(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_run_writes_its_table(tmp_path: Path) -> None:
     out = tmp_path / "table.md"
     done = benchmarks("--cases", "processes", "layouts", *FEW, "--out", str(out))
@@ -51,7 +51,7 @@ def test_run_writes_its_table(tmp_path: Path) -> None:
         assert f"- {peer}: missing" in page
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_repeat_fails_the_run(tmp_path: Path) -> None:
     """``memory:`` does not see other processes, so two of them get the same node."""
     out = tmp_path / "table.md"
@@ -146,7 +146,7 @@ def test_bench_refuses_a_repeat() -> None:
         bench.check_unique([3, 1, 3, 2])
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_first_id_and_a_rest_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert ready.main(["--quick", "memory", "redis"]) == 0
     shown = capsys.readouterr().out

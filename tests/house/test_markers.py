@@ -25,5 +25,6 @@ def test_what_imports_a_walk_runs_with_both_engines():
 
 def test_marks_of_a_file():
     assert marks(TESTS / "processes" / "test_forks.py") == ["long", "interpreted"]
+    assert marks(TESTS / "processes" / "test_files.py") == ["long"]
     assert marks(TESTS / "unit" / "walk" / "test_walk.py") == ["interpreted"]
     assert marks(TESTS / "unit" / "cli" / "test_cli.py") == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.long  # the tool's own tests, which load pytest in processes of its own
+pytestmark = pytest.mark.nightly  # the tool's own tests, which load pytest in processes of its own
 
 ROOT = Path(__file__).parents[2]
 SUITE = """

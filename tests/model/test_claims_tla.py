@@ -113,6 +113,7 @@ def run(folder: Path, text: str, module: str = "claims") -> Tlc:
     return Tlc(result.stdout + result.stderr)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_protocol_holds(tmp_path, world):
     tlc = run(tmp_path, configuration(**WORLDS[world]))
@@ -120,6 +121,7 @@ def test_the_protocol_holds(tmp_path, world):
     assert tlc.states > 10_000
 
 
+@pytest.mark.nightly
 def test_a_member_that_reaches_the_store_gets_a_claim(tmp_path):
     text = configuration(requests=2, serves=2, faults="{}")
     tlc = run(tmp_path, text.replace("OneOwner", "OneOwner\n    MemberGetsClaim"))
@@ -127,6 +129,7 @@ def test_a_member_that_reaches_the_store_gets_a_claim(tmp_path):
     assert tlc.states > 1000
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("canary", CANARIES)
 def test_a_rule_left_out_is_found(tmp_path, canary):
     broken = '{"' + canary + '"}'

@@ -6,6 +6,8 @@ import pytest
 
 from tests.model.test_claims_tla import SPEC, run
 
+pytestmark = pytest.mark.nightly
+
 SMALL = (SPEC / "failover.cfg").read_text(encoding="utf-8")
 
 LATER = {"end": 8, "behind": 3}

@@ -4,6 +4,8 @@ import pytest
 
 from tests.model.test_claims_tla import SPEC, canaries_of, run
 
+pytestmark = pytest.mark.nightly
+
 MODEL = (SPEC / "replicas.tla").read_text(encoding="utf-8")
 SMALL = (SPEC / "replicas.cfg").read_text(encoding="utf-8")
 

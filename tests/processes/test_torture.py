@@ -53,6 +53,10 @@ MIXED_IN = {
 OWN = {"stored": "redis", "succeeded": "replica", "filed": "sqlite", "unsealed": "postgresql"}
 
 
+# What the tool finds in generators that are not frazil's: a change of frazil cannot change it.
+not_frazils = pytest.mark.nightly
+
+
 def torture(*arguments, faults, place, seconds=None, **env):
     """Run the command. Returns its exit code and its JSON."""
     needs("libfaketime", "clocks that are set")
@@ -75,7 +79,7 @@ def test_every_fault_is_tried_on_a_wrong_one():
     assert sorted(",".join(FOUND_IN.values()).split(",")) == sorted(FAULTS)
 
 
-@pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
+@not_frazils
 @pytest.mark.parametrize("wrong", FOUND_IN)
 def test_each_fault_finds_duplicates(wrong, place):
     lease = place / "lease"
@@ -128,7 +132,7 @@ def set_back(event):
     return event.way == "step" and event.off < -0.1
 
 
-@pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
+@not_frazils
 @pytest.mark.parametrize("fault", MIXED_IN)
 def test_a_mix_finds_duplicates_by_each_of_its_faults(fault, place):
     wrong = MIXED_IN[fault]
@@ -151,7 +155,7 @@ def test_a_mix_finds_duplicates_by_each_of_its_faults(fault, place):
     assert (code, row["outcome"]) == (1, "repeated"), told
 
 
-@pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
+@not_frazils
 def test_a_process_that_does_not_go_on_is_a_hang(place):
     code, told = torture(
         "--system",
@@ -168,7 +172,7 @@ def test_a_process_that_does_not_go_on_is_a_hang(place):
     assert any("hung: a child of a fork" in line for line in row["troubles"])
 
 
-@pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
+@not_frazils
 @pytest.mark.parametrize(
     ("wrong", "fault", "own", "outcome", "reason"),
     [
