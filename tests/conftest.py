@@ -4,12 +4,13 @@
 docs/evidence/tests.md lists those, and explains how to run the others.
 """
 
+import gc
 import os
 import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -19,13 +20,31 @@ from hypothesis import settings
 from frazil.generator import store_thread
 from frazil.registries import memory, shared_links
 from frazil.system import uninterrupted
-from tests.markers import marks
+from tests.markers import LONG, is_in, marks
+
+QUICK = "not long and not nightly"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Without a path and without ``-m``, leave out what is long or for the night."""
     if config.args_source is config.ArgsSource.TESTPATHS and not config.option.markexpr:
-        config.option.markexpr = "not long and not nightly"
+        config.option.markexpr = QUICK
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file and no folder that is long, where only the others run."""
+    return True if config.option.markexpr == QUICK and is_in(collection_path, LONG) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Nothing that is collected can be freed, so no collector of garbage looks at it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

@@ -1,6 +1,7 @@
 """Which tests are long, which run with both engines and which at night, by where they stand."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -71,10 +72,11 @@ WALKS = re.compile(r"\bfrazil\.(aio|generator|system\.process|walk)\b|\bsimulato
 
 def is_in(file: Path, paths: set[str]) -> bool:
     """Whether it is one of these files or in one of these folders."""
-    place = file.relative_to(TESTS)
+    place = file.relative_to(TESTS) if file.is_relative_to(TESTS) else file
     return not paths.isdisjoint(map(str, (place, *place.parents)))
 
 
+@cache
 def marks(file: Path) -> list[str]:
     """The markers of all tests of a file."""
     tables = {"long": LONG, "interpreted": INTERPRETED}
