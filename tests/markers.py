@@ -24,10 +24,7 @@ LONG = {
 # The engines are the compiled walk, with what the system tells it, and its interpreted source. What
 # walks, owns a walk or forks under one may end otherwise with the other engine.
 INTERPRETED = {
-    "exhaustive",
     "faults/test_members.py",
-    "processes/test_async.py",
-    "processes/test_copies.py",
     "processes/test_endings.py",
     "processes/test_forks.py",
     "processes/test_gunicorn.py",
@@ -37,8 +34,6 @@ INTERPRETED = {
     "processes/test_starts.py",
     "processes/test_threads.py",
     "processes/test_torture.py",
-    "property/test_claims_limits.py",
-    "property/test_walk_widths.py",
     "unit/generator",
     "unit/registries/sqlite",
     "unit/registries/test_shared_links.py",
@@ -55,6 +50,7 @@ BUILT_ON_WALKS = {
     "faults/test_times.py",
     "house",
     "power",
+    "property",
     "simulation",
     "stack",
     "unit/cli",

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.canary import canary
+from tests.faults.failovers import repeats
 from tests.faults.fleet import UNHURRIED
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
 from tests.tools.proxy import Proxy
@@ -103,3 +104,24 @@ def test_one_of_three_independent_servers_is_unavailable(fleet):
             server.start()
         assert crowd.repeats() == 0
         assert crowd.errors() == ""
+
+
+CASES = [("confirmed", 4, "any"), ("postgresql", 4, "new"), ("confirmed", 4, "stopped")]
+
+
+@pytest.mark.parametrize(("store", "behind_s", "first"), CASES)
+def test_a_successor_that_is_behind(fleet, store, behind_s, first):
+    assert repeats(fleet, store, behind_s, first=first) == 0
+
+
+def test_a_replica_without_confirmation_that_lost_one_renewal(fleet):
+    assert repeats(fleet, "redis", 1.5, missed_s=0.7) == 0
+
+
+BROKEN = [("confirmed", "unguarded_script"), ("postgresql", "unguarded_store")]
+
+
+@canary
+@pytest.mark.parametrize(("store", "broken"), BROKEN)
+def test_this_test_can_see(fleet, store, broken):
+    assert repeats(fleet, store, 4, first="new", broken=broken) > 0

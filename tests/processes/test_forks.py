@@ -1,4 +1,4 @@
-"""Forks: a copy of a process is another owner, however it was made and however it ends."""
+"""Copies of a process are other owners: forks, however they were made and end, and pickles."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import frazil
 from frazil.errors import FrazilError
 from frazil.registries import connect
 from tests.canary import canary
-from tests.processes.harness import NARROW, ONE_SLOT, count, errors, initialise
+from tests.processes.harness import NARROW, ONE_SLOT, count, errors, initialise, seen
 from tests.tools.verbs import mint
 
 WAYS = [
@@ -170,3 +170,19 @@ def test_a_fork_beside_threads_that_work_out_layouts(crew, quick):
     """A lock that another thread held would be held in the child for ever."""
     order = {"url": f"sqlite:{quick}/claims.db", "scheme": NARROW, "forks": 60, "patience_s": 30}
     assert json.loads(crew.run("unlocked", **order)) == {"hung": 0}
+
+
+def test_a_copy_has_a_claim_of_its_own(crew, place):
+    url = initialise(f"sqlite:{place}/claims.db?horizon=5s", NARROW)
+    said = json.loads(crew.run("copies", url=url, scheme=NARROW, lead="5s", n=20_000))
+    assert len(said["slots"]) > 1
+    assert count(place) == (60_000, 0)
+
+
+def test_a_claim_that_travels_is_seen(crew, place):
+    def attempt(alone):
+        url = initialise(f"sqlite:{alone}/claims.db?horizon=5s", NARROW)
+        order = {"url": url, "scheme": NARROW, "lead": "5s", "n": 20_000}
+        crew.run("copies", broken="carried", out=str(alone), **order)
+
+    assert seen(attempt, place)

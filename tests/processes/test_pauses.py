@@ -1,5 +1,6 @@
-"""SIGSTOP for longer than a claim, and for longer than anything is ever given ahead."""
+"""SIGSTOP for longer than a claim, and than anything is given ahead; what waits is asleep."""
 
+import json
 import os
 import signal
 import time
@@ -7,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+import frazil
 from tests.canary import canary
 from tests.processes.harness import ONE_SLOT, count, errors, held, initialise, issued
 from tests.tools.waiting import until
@@ -70,3 +72,27 @@ def test_this_test_can_see(crew, place):
     url = initialise(f"sqlite:{place}/c.db", ONE_SLOT)
     pause(crew, place, url, broken="lease")
     assert count(place)[1] > 0
+
+
+# So few IDs a millisecond that making them takes next to nothing, on both engines.
+FEW = "sign:1=0 time:41 node:8 sequence:4 @1ms since 2025-01-01T00:00:00Z"
+
+
+def run(crew, how, scheme, broken=""):
+    """The share of a processor that the thread had, which asks as fast as it can."""
+    order = {"url": "memory:", "scheme": scheme, "how": how, "seconds": 2, "lead": 0}
+    said = json.loads(crew.run("waiting", broken=broken, **order))
+    print(how, scheme, broken, said)  # noqa: T201 - figures, for whoever looks
+    return said["of_the_processor"]
+
+
+@pytest.mark.skipif(not frazil.COMPILED, reason="interpreted there is nothing to wait for")
+@pytest.mark.parametrize("how", ["calls", "take"])
+def test_asleep_at_the_full_rate_of_the_default_scheme(crew, how):
+    assert run(crew, how, "icicle") < 0.9
+
+
+@canary
+def test_the_waiting_thread_is_asleep(crew):
+    """Beside one that spins, because what share that one gets is up to the machine's others."""
+    assert run(crew, "take", FEW) < 0.5 * run(crew, "take", FEW, broken="spinning")

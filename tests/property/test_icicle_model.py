@@ -134,7 +134,7 @@ def step(pair, dice):
         )
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(seed=st.integers(0, 2**32), begin_us=st.sampled_from([BEGIN_US, EPOCH_US - 2]))
 def test_the_script_answers_as_the_model_does(server, seed, begin_us):
     pair, dice = Pair(server, begin_us), random.Random(seed)

@@ -22,6 +22,7 @@ from frazil.schemes.scheme import PRESETS
 LAYOUTS = [preset.layout for preset in PRESETS.values()]
 LONG = 200_000
 HANG_S = 30
+EXAMPLES = settings.default.max_examples // 2  # for each of many ways in
 SLOW = {"inspect", "codec"}  # a command, and many codecs, for each input
 
 
@@ -45,7 +46,7 @@ def test_an_input_near_a_valid_one_is_read_or_refused(name):
     texts = st.text(st.characters(exclude_categories=()), max_size=60)
     written = texts.map(lambda text: text.encode("utf-8", "surrogatepass"))
 
-    @settings(max_examples=30 if name in SLOW else 100)
+    @settings(max_examples=EXAMPLES // 2 if name in SLOW else EXAMPLES)
     @given(written | changed(target.seeds))
     def check(data):
         target.check(data)
@@ -82,6 +83,7 @@ def test_long_inputs_come_to_their_end(name):
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
+@settings(max_examples=EXAMPLES // 2)
 @given(rest=st.text(max_size=30))
 @example(rest="//h:" + "9" * 5000)  # more digits than int() takes
 @example(rest="//h:99999")

@@ -23,6 +23,7 @@ class Order(Base):
     __tablename__ = "orders"
     id: Mapped[int] = mapped_column(
         Id("icicle"), primary_key=True, default=frazil.open({url!r}, namespace="orders"))
+    wide: Mapped[int | None] = mapped_column(Id("globalid-128"))
 """
 CONFIGURED = "target_metadata=target_metadata"
 OLD = """
@@ -69,13 +70,24 @@ def proposed(folder):
     alembic(folder, "revision", "--autogenerate", "-m", "next")
     alembic(folder, "upgrade", "head")
     newest = max((folder / "migrations" / "versions").glob("*.py"), key=os.path.getmtime)
-    body = newest.read_text().partition("def upgrade()")[2].partition("def downgrade()")[0]
+    text = newest.read_text()
+    assert "frazil" not in text
+    body = text.partition("def upgrade()")[2].partition("def downgrade()")[0]
     return [line.strip() for line in body.splitlines() if "op." in line or "pass" in line]
 
 
-@pytest.mark.parametrize("template", ["generic", "async"])
-@pytest.mark.parametrize("options", ["", ", include_schemas=True"])
-@pytest.mark.parametrize("place", ["frazil", "public"])
+SCHEMAS = ", include_schemas=True"
+
+
+@pytest.mark.parametrize(
+    ("template", "options", "place"),
+    [
+        ("generic", "", "frazil"),
+        ("generic", SCHEMAS, "public"),
+        ("async", "", "public"),
+        ("async", SCHEMAS, "frazil"),
+    ],
+)
 def test_nothing_is_proposed_about_the_claims(database, tmp_path, template, options, place):
     claims = f"postgresql://{database}"
     with psycopg.connect(claims, autocommit=True) as link:
@@ -88,10 +100,30 @@ def test_nothing_is_proposed_about_the_claims(database, tmp_path, template, opti
     folder = tmp_path / "app"
     project(folder, template, f"{driver}://{database}", claims, options)
     assert proposed(folder)[0].startswith("op.create_table('orders'")
+    with psycopg.connect(claims) as link:
+        kinds = "SELECT column_name, data_type, is_identity, column_default FROM "
+        kinds += "information_schema.columns WHERE table_name = 'orders' ORDER BY 1"
+        assert link.execute(kinds).fetchall() == [
+            ("id", "bigint", "NO", None),
+            ("wide", "uuid", "NO", None),
+        ]
     assert proposed(folder) == ["pass"]
     assert "No new upgrade operations" in alembic(folder, "check")
     with frazil.open(claims, namespace="orders") as ids:
         assert ids()
+
+
+def test_nothing_is_proposed_in_sqlite(tmp_path):
+    """Where a primary key that SQLite makes is an INTEGER, and a BIGINT is not one."""
+    folder = tmp_path / "app"
+    project(folder, "generic", f"sqlite:///{tmp_path}/file.db", f"sqlite:{tmp_path}/claims.db")
+    (made,) = proposed(folder)
+    assert made == "op.create_table('orders',"
+    (script,) = (folder / "migrations" / "versions").glob("*.py")
+    assert "sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), autoincrement=False" in (
+        script.read_text()
+    )
+    assert proposed(folder) == ["pass"]
 
 
 def test_nothing_is_proposed_in_mysql(tmp_path):

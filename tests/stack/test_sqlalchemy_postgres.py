@@ -1,19 +1,11 @@
 """The column type with a real PostgreSQL: both kinds of engine, bulk, plans, and migrations."""
 
 import asyncio
-import importlib.util
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from alembic import autogenerate, command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import (
-    Column,
     ForeignKey,
-    String,
-    Table,
     create_engine,
     func,
     insert,
@@ -190,59 +182,3 @@ def test_within_uses_the_primary_key(database):
         assert "Index Cond: ((id >= " in plan, plan
         assert "Filter" not in plan, plan
     engine.dispose()
-
-
-ENV = """
-from alembic import context
-from sqlalchemy import create_engine
-config = context.config
-engine = create_engine(config.get_main_option("sqlalchemy.url"))
-with engine.connect() as link:
-    metadata = config.attributes["metadata"]
-    context.configure(link, target_metadata=metadata, compare_type=True)
-    with context.begin_transaction():
-        context.run_migrations()
-engine.dispose()
-"""
-
-
-@pytest.mark.parametrize("where", ["postgresql", "sqlite"])
-def test_alembic_finds_no_change_the_second_time(request, tmp_path, where):
-    """With the template that Alembic brings, and nothing of frazil in the migration."""
-    name = tmp_path / "file.db"
-    url = f"sqlite:///{name}"
-    if where == "postgresql":
-        url = f"postgresql+psycopg://{request.getfixturevalue('database')}"
-    wide = Column("wide", Id("globalid-128"), nullable=True)
-    metadata = model(frazil.open("memory:alembic", scheme=ORDER)).metadata
-    Table("others", metadata, Column("id", Id(ORDER), primary_key=True), wide, Column("s", String))
-
-    config = Config(attributes={"metadata": metadata})
-    config.set_main_option("script_location", str(tmp_path / "migrations"))
-    config.set_main_option("path_separator", "os")
-    config.set_main_option("sqlalchemy.url", url)
-    config.config_file_name = str(tmp_path / "alembic.ini")
-    command.init(config, str(tmp_path / "migrations"))
-    (tmp_path / "migrations" / "env.py").write_text(ENV, encoding="utf-8")
-
-    made = command.revision(config, "first", autogenerate=True)
-    script = (tmp_path / "migrations" / "versions" / f"{made.revision}_first.py").read_text()
-    assert "sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), autoincrement=False" in script
-    assert "frazil" not in script
-    command.upgrade(config, "head")
-
-    engine = create_engine(url)
-    with engine.connect() as link:
-        context = MigrationContext.configure(link, opts={"compare_type": True})
-        assert autogenerate.compare_metadata(context, metadata) == []
-        kinds = {c["name"]: str(c["type"]) for c in inspect(link).get_columns("orders")}
-        assert kinds["id"] == ("BIGINT" if where == "postgresql" else "INTEGER")
-        if where == "postgresql":
-            assert inspect(link).get_sequence_names() == []
-    engine.dispose()
-    second = command.revision(config, "second", autogenerate=True)
-    location = ScriptDirectory.from_config(config).get_revision(second.revision).path
-    spec = importlib.util.spec_from_file_location("second", location)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert module.upgrade.__code__.co_names == ()

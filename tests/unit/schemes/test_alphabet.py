@@ -1,7 +1,5 @@
 """The alphabets are the published ones, and sort as their values do."""
 
-import pytest
-
 from frazil.schemes.alphabet import CHECKS, DIGITS, digit_values
 
 
@@ -10,16 +8,6 @@ def test_published_alphabets() -> None:
     assert DIGITS["base58"] == "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
     assert DIGITS["base62"] == "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
     assert CHECKS == "0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U"
-
-
-@pytest.mark.parametrize(
-    ("encoding", "base"),
-    [("decimal", 10), ("hex", 16), ("base32", 32), ("base58", 58), ("base62", 62)],
-)
-def test_digits_are_distinct_and_in_the_order_of_their_codes(encoding: str, base: int) -> None:
-    digits = DIGITS[encoding]
-    assert len(digits) == base
-    assert list(digits) == sorted(set(digits))
 
 
 def test_only_base32_reads_either_case() -> None:

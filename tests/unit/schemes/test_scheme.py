@@ -75,17 +75,14 @@ def test_chibrary(case: dict[str, Any]) -> None:
     assert mine.pack(run=case["run"], sequence=case["sequence"]) == case["shuffled"]
 
 
-@pytest.mark.parametrize("case", cases("globalid"), ids=lambda case: case["id"])
-def test_globalid(case: dict[str, Any]) -> None:
-    values = {"node": case["node"], "time": case["time_ms"], "sequence": case["sequence"]}
-    check(scheme("globalid"), case["id"], str(case["id"]), **values)
-
-
-@pytest.mark.parametrize("case", cases("globalid", "cases_128"), ids=lambda case: case["id"])
-def test_globalid_128(case: dict[str, Any]) -> None:
-    values = {"node": case["node"], "time": case["time_ms"], "sequence": case["sequence"]}
-    n = int(case["id"])
-    check(scheme("globalid-128"), n, f"{n:032x}", **values)
+@pytest.mark.parametrize("key", ["cases", "cases_128"])
+def test_globalid(key: str) -> None:
+    for case in cases("globalid", key):
+        n = int(case["id"])
+        values = {"node": case["node"], "time": case["time_ms"], "sequence": case["sequence"]}
+        wide = key == "cases_128"
+        s = scheme("globalid-128" if wide else "globalid")
+        check(s, n, f"{n:032x}" if wide else str(n), **values)
 
 
 def test_known_ids() -> None:
