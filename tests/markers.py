@@ -31,7 +31,6 @@ INTERPRETED = {
     "processes/test_pauses.py",
     "processes/test_restarts.py",
     "processes/test_signals.py",
-    "processes/test_starts.py",
     "processes/test_threads.py",
     "processes/test_torture.py",
     "unit/generator",

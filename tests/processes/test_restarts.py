@@ -45,12 +45,13 @@ def urls(place):
     return {"sqlite": f"sqlite:{place}/claims.db", "static": f"static:5?state={place}/static.db"}
 
 
+@pytest.mark.parametrize("lives", [12, pytest.param(50, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("kind", ["sqlite", "static"])
-def test_50_restarts_with_the_clock_an_hour_back(crew, place, kind):
+def test_restarts_with_the_clock_an_hour_back(crew, place, kind, lives):
     needs("libfaketime", "a host clock that is stepped back")
-    live_and_die(crew, place, urls(place)[kind], 50)
+    live_and_die(crew, place, urls(place)[kind], lives)
     assert errors(place) == []
-    assert all((place / f"life-{life}.u64").stat().st_size for life in range(50))
+    assert all((place / f"life-{life}.u64").stat().st_size for life in range(lives))
     assert count(place)[1] == 0
 
 

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.canary import canary
 from tests.processes.harness import WIDE, count, errors, initialise
 
@@ -13,10 +15,11 @@ def start(crew, quick, rounds, broken=""):
     return json.loads(said)["failed"]
 
 
-def test_64_at_once_in_20_rounds(crew, place, quick):
-    assert start(crew, quick, rounds=20) == 0
+@pytest.mark.parametrize("rounds", [3, pytest.param(20, marks=pytest.mark.nightly)])
+def test_64_at_once(crew, place, quick, rounds):
+    assert start(crew, quick, rounds) == 0
     assert errors(place) == []
-    assert count(place) == (20 * 64 * 5000, 0)
+    assert count(place) == (rounds * 64 * 5000, 0)
 
 
 def test_64_at_once_on_a_file_that_is_not_there(crew, place):

@@ -7,15 +7,15 @@ from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot
 from frazil.generator.timed_policy import TimedPolicy
-from tests.conformance.wrong import NoGuard
+from tests.conformance.wrong import (
+    ClockGoesBack,
+    GrantsBeyondTheHorizon,
+    NoFloor,
+    NoGuard,
+    NoTokenForRelease,
+    TokensOutliveALoss,
+)
 from tests.unit.walk.test_walk import interpreted
-
-
-class NoFloor(Record):
-    """``floor`` forgets the given ticks, like a lease that depends on the clock."""
-
-    def floor(self, n):
-        return self.guard
 
 
 class ShortGuard(Record):
@@ -41,24 +41,6 @@ class NoMemory(Record):
 
     def _begin_verb(self, terms, ask, *arguments):
         return super()._begin_verb(terms, replace(ask, seen=LastSeen(), held=None), *arguments)
-
-
-class TokensSurvive(Record):
-    """A loss voids no token."""
-
-    def _begin_verb(self, *arguments):
-        before = list(self.slots.stored())
-        now_us = super()._begin_verb(*arguments)
-        for n, slot in before:
-            self.slots.put(n, slot)
-        return now_us
-
-
-class NoHorizon(Record):
-    """Ticks are given however far ahead they are."""
-
-    def _bound(self, terms, now, start):
-        return terms.end
 
 
 class HorizonOff(Record):
@@ -89,15 +71,6 @@ class RenewsWithoutToken(Record):
         return Claim(held.slot, held.start, reached, held.token, now_us, self._seen(terms, now_us))
 
 
-class ReleasesWithoutToken(Record):
-    """A release checks no token."""
-
-    def release(self, terms, ask, reading_us, incarnation, used):
-        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
-        self.slots.put(ask.held.slot, Slot(used, ask.held.start))
-        return self._seen(terms, now_us)
-
-
 class ReleasesTooMuch(Record):
     """A release also gives back the last used tick."""
 
@@ -120,15 +93,6 @@ class ForgetsGrants(Record):
         if not isinstance(reply, Wait):
             self.slots.put(reply.slot, Slot(reply.start, reply.start, reply.token))
         return reply
-
-
-class TimeGoesBack(Record):
-    """A step back of the clock is not absorbed."""
-
-    def _read_clock(self, terms, ask, reading_us):
-        now_us = super()._read_clock(terms, ask, reading_us)
-        self.offset_us = 0
-        return min(now_us, reading_us)
 
 
 class NeverSetRight(Record):
@@ -308,16 +272,16 @@ CANARIES = {
         ShortGuard,
         LossUnnoticed,
         NoMemory,
-        TokensSurvive,
-        NoHorizon,
+        TokensOutliveALoss,
+        GrantsBeyondTheHorizon,
         HorizonOff,
         NoToken,
         RenewsWithoutToken,
-        ReleasesWithoutToken,
+        NoTokenForRelease,
         ReleasesTooMuch,
         ReleasesFromItsStart,
         ForgetsGrants,
-        TimeGoesBack,
+        ClockGoesBack,
         NeverSetRight,
         NeverEnough,
         Rereads,

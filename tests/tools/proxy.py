@@ -1,6 +1,6 @@
 """A TCP proxy between a client and a server of this machine, which fails on demand.
 
-A network loses, delays and cuts messages, and the worst moment is when the server has acted and the
+A network loses and cuts messages, and the worst moment is when the server has acted and the
 client does not know. Killing processes rarely hits this moment. Here it is a line of a test:
 
     with Proxy(server.port) as wire:
@@ -11,13 +11,12 @@ client does not know. Killing processes rarely hits this moment. Here it is a li
 TCP itself never repeats a request. A client, a driver or a load balancer does when it retries. So a
 repeated request arrives over a second connection, whose answers are dropped.
 
-Everything may be changed while connections are open. Times are in seconds.
+Everything may be changed while connections are open.
 """
 
 import socket
 import struct
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -31,8 +30,6 @@ _CHUNK = 1 << 16
 class Faults:
     """The faults of all connections."""
 
-    request_delay_s: float = 0.0
-    reply_delay_s: float = 0.0
     refusing: bool = False
     losing_after: bytes | None = None
     losing_cuts: bool = True
@@ -95,10 +92,6 @@ class Proxy:
         """How many connections are open."""
         with self._lock:
             return len(self._wires)
-
-    def delay(self, *, requests_s: float = 0.0, replies_s: float = 0.0) -> None:
-        """From now on delay the bytes of each direction."""
-        self._faults = replace(self._faults, request_delay_s=requests_s, reply_delay_s=replies_s)
 
     def cut(self) -> None:
         """Break every connection, in the middle of whatever goes over it."""
@@ -182,7 +175,6 @@ class Proxy:
         with suppress(OSError):
             while chunk := wire.client.recv(_CHUNK):
                 faults = self._faults
-                time.sleep(faults.request_delay_s)
                 wanted = faults.losing_after
                 if wanted is not None:
                     heard = (heard + chunk)[-_CHUNK:]  # it may come in two pieces
@@ -200,7 +192,6 @@ class Proxy:
         with suppress(OSError):
             while chunk := wire.server.recv(_CHUNK):
                 faults = self._faults
-                time.sleep(faults.reply_delay_s)
                 if faults.losing_after is not None and wire.lost:
                     self._count(lost=1)
                     if faults.losing_cuts:

@@ -80,17 +80,6 @@ def is_cut(one):
         return True
 
 
-@pytest.mark.parametrize("way", ["requests_s", "replies_s"])
-def test_delays(wire, way):
-    with client(wire) as one:
-        wire.delay(**{way: 0.3})
-        began = time.monotonic()
-        ask(one)
-        assert time.monotonic() - began >= 0.3
-        wire.delay()
-        assert ask(one) == b"2\n"
-
-
 def test_cuts(wire):
     with client(wire) as a, client(wire) as b:
         ask(a)

@@ -37,6 +37,37 @@ def test_a_process_knows_that_a_namespace_in_its_memory_is_new_until_it_had_one(
     assert isinstance(minted, Claim)
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("redis://one?horizont=5s", "unknown option horizont"),
+        ("redis://one:port", "a host or port is not valid"),
+        ("redis://me:secretAone:6379", "^redis: a host or port is not valid"),
+        ("redis://one/first", "database 'first' is not a number"),
+        ("redis://one?replicas=-1", "not a whole number"),
+        ("redis://one,one", "named twice"),
+        ("redis://one?ca=/x", "unknown option ca"),
+        ("unix://", "path"),
+        ("postgresql://h/db?horizn=2s", "horizn"),
+        ("mysql://h", "name the database"),
+        ("mysql://a,b/db", "name one server"),
+        ("mysql://h/db?ca=x", "mysqls:"),
+        ("mysql://h/db?horizn=2s", "horizn"),
+        ("mysqls://h/db?ca=/nowhere", "ca="),
+        *((url, "etcd://host1:2379") for url in ("etcd:", "etcd://", "etcd://a:b", "etcd://a,,b")),
+        ("etcd://a?horizn=1s", "horizn"),
+        ("etcd://a?ca=/x", "need etcds"),
+        ("zookeeper://", "host1"),
+        ("zookeeper://a,b:x", "host1"),
+        ("zookeeper://h?ca=x", "zookeepers:"),
+        ("zookeeper://h?horizn=2s", "horizn"),
+    ],
+)
+def test_urls_that_are_refused(url, said):
+    with pytest.raises(ConfigError, match=said):
+        connect(url, "x", ICICLE)
+
+
 class TestSqlite:
     def test_the_default_place_is_the_users_state(self, monkeypatch, tmp_path):
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))

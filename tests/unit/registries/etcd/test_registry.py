@@ -57,17 +57,6 @@ class TestUrl:
         registry = connect(f"etcd://{hosts}?horizon=2s", "x", ICICLE)
         assert sorted(registry._endpoints) == sorted(endpoints)
 
-    @pytest.mark.parametrize("url", ["etcd:", "etcd://", "etcd://a:b", "etcd://a,,b"])
-    def test_no_endpoints(self, url):
-        with pytest.raises(ConfigError, match="etcd://host1:2379"):
-            connect(url, "x", ICICLE)
-
-    def test_options(self):
-        with pytest.raises(ConfigError, match="horizn"):
-            connect("etcd://a?horizn=1s", "x", ICICLE)
-        with pytest.raises(ConfigError, match="need etcds"):
-            connect("etcd://a?ca=/x", "x", ICICLE)
-
 
 class TestRequests:
     def test_one_round_trip_without_a_conflict(self, cluster, name, monkeypatch):

@@ -215,21 +215,6 @@ class TestTrouble:
         assert caught.value.outcome_known
 
 
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [
-        ("mysql://h", "name the database"),
-        ("mysql://a,b/db", "name one server"),
-        ("mysql://h/db?ca=x", "mysqls:"),
-        ("mysql://h/db?horizn=2s", "horizn"),
-        ("mysqls://h/db?ca=/nowhere", "ca="),
-    ],
-)
-def test_urls_that_are_refused(url, said):
-    with pytest.raises(ConfigError, match=said):
-        connect(url, "x", ICICLE)
-
-
 def test_options():
     registry = connect("mariadb://ids:secret@h:3307/app?horizon=2s", "x", ICICLE)
     assert registry.terms.horizon_ticks * registry.terms.tick_us == 2_000_000

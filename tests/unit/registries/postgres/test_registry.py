@@ -189,5 +189,3 @@ def test_options():
     with registry._links.taken() as link:
         assert "sslmode=require" in link.conninfo
         assert "horizon" not in link.conninfo
-    with pytest.raises(ConfigError, match="horizn"):
-        connect("postgresql://h/db?horizn=2s", "x", ICICLE)

@@ -110,23 +110,6 @@ class TestUrls:
             "ssl_keyfile": "/k",
         }
 
-    @pytest.mark.parametrize(
-        ("url", "problem"),
-        [
-            ("redis://one?horizont=5s", "unknown option horizont"),
-            ("redis://one:port", "a host or port is not valid"),
-            ("redis://me:secretAone:6379", "^redis: a host or port is not valid"),
-            ("redis://one/first", "database 'first' is not a number"),
-            ("redis://one?replicas=-1", "not a whole number"),
-            ("redis://one,one", "named twice"),
-            ("unix://", "path"),
-            ("redis://one?ca=/x", "unknown option ca"),
-        ],
-    )
-    def test_invalid_urls(self, url, problem):
-        with pytest.raises(ConfigError, match=problem):
-            connect(url, "x", ICICLE)
-
     def test_a_password_is_never_shown(self):
         for url in ("redis://me:secret@one,two/1", "redis://:secret@one"):
             registry = connect(url, "x", ICICLE)

@@ -132,17 +132,3 @@ def test_a_counter_whose_tree_was_made_again_is_refused(server):
 def test_incarnations(known, epoch, start_ms, same):
     state = State(b"", -1, 7, epoch, start_ms, 0)
     assert (_incarnation(state, known) == known) == same
-
-
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [
-        ("zookeeper://", "host1"),
-        ("zookeeper://a,b:x", "host1"),
-        ("zookeeper://h?ca=x", "zookeepers:"),
-        ("zookeeper://h?horizn=2s", "horizn"),
-    ],
-)
-def test_urls_that_are_refused(url, said):
-    with pytest.raises(ConfigError, match=said):
-        connect(url, "x", ICICLE)
