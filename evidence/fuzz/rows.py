@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from evidence.fuzz.accepted import accepted
 from evidence.fuzz.files import kept
-from frazil.cli.files.csv_head import read_head
 from frazil.cli.files.database import connect
 from frazil.cli.files.id_column import Place
 from frazil.cli.files.options import Memory
@@ -80,7 +79,7 @@ def _stamped(path: Path, kind: str, *, last: bool, header: bool) -> tuple[str, i
         reading = Reading([str(path)], kind, Path(folder), database, memory, header)
         mark, before = "", 0
         if kind == "csv":
-            head = read_head(reading, str(path))
+            head = reading.source(str(path)).head
             mark, before = head.delimiter, head.before
         place: Any = Place(_COLUMN, last)
         made: Any = ids

@@ -91,7 +91,9 @@ def command(
         for path in files_of(paths):
             kind = format_of(path, given, "text")
             key = column or ("1" if kind == "csv" and not header else "id")
-            reading = Reading([path], kind, Path(name), database, memory, header, **options)
+            reading = Reading(
+                [path], kind, Path(name), database, memory, header, hive=False, **options
+            )
             with progress(f"reading {path}", seen=partial(fraction_read, database)):
                 auditor.read(reading, key)
         auditor.finish()

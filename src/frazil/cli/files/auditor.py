@@ -10,25 +10,27 @@ some thousand texts at a time. A position is one number: the file's index above 
 row number.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from glob import escape
 from typing import Any, NamedTuple
 
 import duckdb
 
 from frazil.cli.files.database import check_rows, lines_of, text_problem, unreadable
-from frazil.cli.files.formats import excerpt, printable, shown
+from frazil.cli.files.formats import shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.survey import Survey, fields_query, key_type, survey_of
-from frazil.cli.files.tables import json_rows, numbered, table_of
+from frazil.cli.files.tables import column, json_rows, numbered, table_of
 from frazil.cli.files.value_types import literal
 from frazil.errors import CodecError, ConfigError
 from frazil.schemes.scheme import Scheme
 
 _NUMBER_BITS = 48
+_SHOWN = 60  # characters of an invalid value
 _KEY_BYTES = 4  # of DuckDB's memory for each different number, beside its temporary files
-_UUID_BYTES = 16
+_UUID_BITS = 128
 _INTEGERS = {"tinyint", "smallint", "integer", "bigint", "hugeint"}
 _INTEGERS |= {f"u{kind}" for kind in _INTEGERS}
 
@@ -37,8 +39,7 @@ class Audited(NamedTuple):
     """Rows in the order of the file, and what a row has, each as SQL.
 
     raw: the value as text. number, text: the value if it is one. kind: its type, where it is
-    neither. unit: ``line`` (one without anything is no row, but it has a number) or ``row``; empty
-    where the lines of the rows are found later. lines: as in ``Table``.
+    neither.
     """
 
     rows: str
@@ -46,8 +47,6 @@ class Audited(NamedTuple):
     text: str = "NULL::VARCHAR"
     number: str = "NULL::UBIGINT"
     kind: str = "''"
-    unit: str = ""
-    lines: int | None = None
 
 
 class Auditor:
@@ -86,14 +85,11 @@ class Auditor:
         index = len(self._files)
         self.names.append(shown(reading.files[0]))
         try:
-            self._files.append((reading, _audited(reading, column, index)))
+            self._files.append((reading, _audited(reading, column, index, self.scheme)))
             made = "INSERT INTO found" if index else "CREATE TEMP TABLE found AS"
             query = fields_query(self.scheme, index, self._rows(index))
             self._database.execute(f"{made} {query}")
-            ((count,),) = self._all(
-                f"SELECT coalesce(sum(rows), 0) FROM found WHERE file = {index}"
-            )
-            check_rows(reading, count, self._files[index][1].lines)
+            check_rows(reading, self._count(index))
         except duckdb.Error as error:
             raise unreadable(reading, error) from None
 
@@ -113,7 +109,7 @@ class Auditor:
         """The file of a row, ``line`` or ``row``, and its number."""
         file = position >> _NUMBER_BITS
         number = self._lines.get(position, position & ((1 << _NUMBER_BITS) - 1))
-        return self.names[file], self._files[file][1].unit or "line", number
+        return self.names[file], "row" if self._files[file][0].typed else "line", number
 
     def text(self, key: int | str) -> str:
         """The text of an ID."""
@@ -121,13 +117,19 @@ class Auditor:
 
     def _rows(self, index: int) -> str:
         """The position, the key and the value of each row of a file."""
-        column = self._files[index][1]
-        condition = " WHERE raw IS NOT NULL" if column.unit == "line" else ""
+        reading, column = self._files[index]
+        # A line of plain text without anything is no row, but it has a number.
+        condition = " WHERE raw IS NOT NULL" if reading.kind == "text" else ""
         return (
             f"SELECT * FROM (SELECT {index << _NUMBER_BITS} + row_number() OVER () AS nr, "
             f"{_key(self.scheme, column)} AS key, {column.number} AS n, {column.text} AS t, "
             f"{column.raw} AS raw, {column.kind} AS kind {column.rows}){condition}"
         )
+
+    def _count(self, index: int) -> int:
+        """The rows of a file."""
+        count = self._all(f"SELECT coalesce(sum(rows), 0) FROM found WHERE file = {index}")
+        return int(count[0][0])
 
     def _all(self, query: str) -> list[Any]:
         return self._database.execute(query).fetchall()
@@ -140,7 +142,8 @@ class Auditor:
             )
             for position, number, text, raw, kind in found:
                 reason = self._reason(number if text is None else text, raw, kind)
-                self.first_invalid.append((position, excerpt(raw or ""), reason))
+                shown_text = f"{raw[:_SHOWN]}..." if raw and len(raw) > _SHOWN else raw or ""
+                self.first_invalid.append((position, shown_text, reason))
 
     def _reason(self, value: int | str | None, raw: str | None, kind: str) -> str:
         """Why a value is not an ID."""
@@ -189,11 +192,11 @@ class Auditor:
         positions = {self.survey.late_at, self.survey.foreign_at} - {None}
         positions |= {position for position, _, _ in self.first_invalid}
         positions |= {each for _, *both in self.first_duplicates for each in both}
-        for index, (reading, column) in enumerate(self._files):
+        for index, (reading, _) in enumerate(self._files):
             base = index << _NUMBER_BITS
             rows = {each - base for each in positions if each and each >> _NUMBER_BITS == index}
-            if rows and not column.unit:
-                found = lines_of(reading, rows)
+            if rows and reading.kind in ("csv", "jsonl"):
+                found = lines_of(reading, rows, self._count(index))
                 self._lines |= {base + row: line for row, line in found.items()}
 
 
@@ -257,7 +260,7 @@ def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:
 # --- the column
 
 
-def _audited(reading: Reading, name: str, index: int) -> Audited:
+def _audited(reading: Reading, name: str, index: int, scheme: Scheme | None) -> Audited:
     """The column of a file. Raises ConfigError if there is none, or two of that name."""
     file, database = reading.files[0], reading.database
     if reading.kind == "jsonl":
@@ -273,14 +276,6 @@ def _audited(reading: Reading, name: str, index: int) -> Audited:
         number += "TRY_CAST(raw AS UHUGEINT) END"
         text = "CASE WHEN kind = 'VARCHAR' THEN raw END"
         return Audited(rows, "raw", text, number, "lower(kind)")
-    if reading.kind in ("csv", "text"):
-        table = table_of(reading)
-        rows = f"FROM ({table.query})"
-        if reading.kind == "text":
-            return Audited(rows, '"0"', '"0"', unit="line")
-        hint = ", or use --no-header if its first line is a row"
-        own = f'"{_index(table.names, name, file, hint)}"'
-        return Audited(rows, own, own, lines=table.lines)
     if reading.kind == "arrow":
         import pyarrow as pa
 
@@ -291,55 +286,41 @@ def _audited(reading: Reading, name: str, index: int) -> Audited:
         some = pa.schema([batches.schema.field(at)])
         one = replace(batches, schema=some, read=lambda: (b.select([at]) for b in batches.read()))
         database.register(f"arrow_{index}", one)
-        rows, own = numbered(f"FROM arrow_{index}", 1), '"0"'
-        uuid = str(batches.schema.field(at).type) == "fixed_size_binary[16]"
+        rows, own = numbered(f"FROM arrow_{index}", 1), column(0)
     else:
-        path = literal(reading.source(file).pattern)
-        try:
-            schema = database.execute(
-                f"SELECT name, num_children, type_length FROM parquet_schema({path})"
-            ).fetchall()
-        except duckdb.Error as error:
-            raise ConfigError(f"{file} is not Parquet: {error}", path=file) from None
-        columns = list(_children(schema))
-        at = _index([each for each, _ in columns], name, file)
-        rows = f"FROM read_parquet({path}, hive_partitioning = false)"
-        rows, own = numbered(rows, len(columns)), f'"{at}"'
-        uuid = columns[at][1] == _UUID_BYTES
+        table = table_of(reading)
+        hint = ", or use --no-header if its first line is a row" if reading.kind == "csv" else ""
+        names = table.names
+        if reading.kind == "parquet":  # DuckDB has another name for the second of two equal ones
+            query = "FROM parquet_metadata(?) WHERE row_group_id = 0 AND path_in_schema = ?"
+            same = database.execute(query, [escape(reading.source(file).path), name]).fetchall()
+            names += [name] * (len(same) - 1)
+        at = 0 if reading.kind == "text" else _index(names, name, file, hint)
+        rows, own = f"FROM ({table.query})", column(at)
+    if not reading.typed:
+        return Audited(rows, own, own)
     (kind,) = database.sql(f"SELECT {own} {rows} LIMIT 0").types
-    return _typed(rows, own, kind, uuid=uuid)
+    made = Audited(rows, f"CAST({own} AS VARCHAR)", kind=literal(str(kind)))
+    if kind.id in _INTEGERS:
+        return made._replace(number=own)
+    if kind.id == "decimal" and str(kind).endswith(",0)"):
+        return made._replace(number=f"CAST({own} AS HUGEINT)")
+    if kind.id == "blob":
+        text = f"TRY(decode({own}))"
+        if scheme is None or scheme.bits == _UUID_BITS:
+            uuid = f"CAST(CAST(hex({own}) AS UUID) AS VARCHAR)"
+            text = f"CASE WHEN octet_length({own}) = {_UUID_BITS // 8} THEN {uuid} ELSE {text} END"
+        return made._replace(text=text)
+    return made._replace(text=made.raw) if kind.id in ("varchar", "enum", "uuid") else made
 
 
 def _index(names: Sequence[str], name: str, file: str, hint: str = "") -> int:
     problem = ""
     if name not in names:
-        known = ", ".join(map(printable, names))
+        known = ", ".join(names)
         problem = f"has no column {name!r}; choose one of {known} with --column{hint}"
     elif names.count(name) > 1:
         problem = f"has two columns {name!r}; rename the one without the IDs"
     if problem:
         raise ConfigError(f"{shown(file)} {problem}", column=name)
     return names.index(name)
-
-
-def _children(schema: Sequence[Any]) -> Iterator[tuple[str, int | None]]:
-    """The columns of Parquet and the lengths of their values, without the parts of nested ones."""
-    inside = 0
-    for name, children, length in schema[1:]:
-        if not inside:
-            yield name, None if children or length is None else int(length)
-        inside += (children or 0) - bool(inside)
-
-
-def _typed(rows: str, own: str, kind: Any, *, uuid: bool) -> Audited:
-    raw = f"CAST({own} AS VARCHAR)"
-    made = Audited(rows, raw, kind=literal(str(kind)), unit="row")
-    if kind.id in _INTEGERS:
-        return made._replace(number=own)
-    if kind.id == "decimal" and str(kind).endswith(",0)"):
-        return made._replace(number=f"CAST({own} AS HUGEINT)")
-    if kind.id in ("varchar", "enum", "uuid"):
-        return made._replace(text=raw)
-    if kind.id == "blob" and uuid:
-        return made._replace(text=f"CAST(CAST(hex({own}) AS UUID) AS VARCHAR)")
-    return made._replace(text=f"TRY(decode({own}))") if kind.id == "blob" else made

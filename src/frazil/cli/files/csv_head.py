@@ -11,106 +11,99 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
-from frazil.cli.files.formats import ending_of, excerpt
-from frazil.cli.files.reading import Reading
-from frazil.cli.files.streams import Source
+from frazil.cli.files.formats import ending_of, shown
+from frazil.errors import ConfigError, brief
 
+HEAD_BYTES = 4 << 20
+"""The most that a header and the lines before it may have."""
 _DELIMITERS = ",\t;|"
 _SNIFFED_LINES = 50
-_ROW_BYTES = 4 << 20
+_FIELD_BYTES = 16  # of Arrow, beside its text
 
 
-@dataclass(frozen=True)
-class CsvHead:
+class CsvHead(NamedTuple):
     """What a CSV file begins with.
 
-    before: the bytes before the table, ``lines`` how many lines they are; DuckDB would lose rows
-    where these lines have other ends. end: how its lines end, if it has a second one.
+    before: the bytes before the table, ``lines`` how many lines they are. end: how a line ends, if
+    there is a second one. row_bytes: about how many a row has.
     """
 
-    delimiter: str
-    names: tuple[str, ...]
-    before: int
-    lines: int
-    end: str
-    row_bytes: int
+    delimiter: str = ","
+    names: tuple[str, ...] = ()
+    before: int = 0
+    lines: int = 0
+    end: str = ""
+    row_bytes: int = 1 << 10
 
 
-def read_head(reading: Reading, file: str) -> CsvHead:
-    """The beginning of a file. Raises ConfigError for an empty file, and for an unclear header."""
-    source, delimiter = reading.source(file), reading.delimiter
-    data = b""
-    for block in source.blocks():
-        data += block
-        if len(data) >= _ROW_BYTES:
-            break
+def read_head(
+    file: str, data: bytes, delimiter: str | None, skip: int | None, *, header: bool
+) -> CsvHead:
+    """The head of a file that begins with ``data``. Raises ConfigError if it is empty or unclear.
+
+    delimiter, skip, header: the options of those names.
+    """
     text = data.decode("utf-8", "surrogateescape")
-    at = reading.skip or 0
+    at = skip or 0
     lines = list(islice(io.StringIO(text, newline=""), at + 2 * _SNIFFED_LINES))
     if at < len(lines) and (mark := re.fullmatch(r"(?i)sep=(.)[\r\n]*", lines[at])):
         delimiter, at = delimiter or mark[1], at + 1
     while at < len(lines) and not lines[at].strip("\r\n"):
         at += 1
     if at >= len(lines):
-        raise source.error(f"{source.name} is empty; a CSV file needs at least a header")
+        problem = f"{shown(file)} is empty; a CSV file needs at least a header"
+        raise ConfigError(problem, path=file)
     rest = lines[at : at + _SNIFFED_LINES]
     if delimiter is None:
-        delimiter = "\t" if ending_of(source.file) == ".tsv" else _likely_delimiter(rest)
-    names, first = _checked(reading, source, lines, at, delimiter)
-    end = first[len(first.rstrip("\r\n")) :][-2:]
-    end = end if end == "\r\n" else end[-1:]
-    if not reading.header:
-        names = [str(i + 1) for i in range(len(names))]
-    row_bytes = 1 + sum(map(len, rest)) // len(rest)
-    before = len("".join(lines[:at]).encode("utf-8", "surrogateescape"))
-    return CsvHead(delimiter, tuple(names), before, at, end, row_bytes)
+        delimiter = "\t" if ending_of(file) == ".tsv" else _likely_delimiter(rest)
+    rows, starts = _parsed(file, rest, at, delimiter)
+    names, problem = rows[0], ""
+    begins = brief(lines[at].rstrip("\r\n"))
+    whole = rows if at + _SNIFFED_LINES >= len(lines) else rows[:-1]
+    odd = next((i for i, row in enumerate(whole) if row and len(row) != len(names)), 0)
+    if odd:
+        fields = [f"{n} field{'s' * (n != 1)}" for n in (len(names), len(rows[odd]))]
+        problem = (
+            f"has {fields[0]}, and line {starts[odd] + 1} has {fields[1]}: {begins} and "
+            f"{brief(lines[starts[odd]].rstrip())}; if the table begins later, skip the lines "
+            f"before it, like --skip {odd + at}; set the separator with --delimiter"
+        )
+    elif skip is None and names[0].startswith("#"):
+        what = f"--skip {at} if it is the {'header' if header else 'row'}"
+        problem = f"is {begins}; add --skip {at + 1} if it is a comment, {what}"
+    if problem:
+        problem = f"{shown(file)}: line {at + 1} {problem}"
+        raise ConfigError(problem, path=file, line=starts[odd] + 1)
+    last = lines[starts[1] - 1]
+    return CsvHead(
+        delimiter,
+        tuple(names) if header else tuple(str(i + 1) for i in range(len(names))),
+        len("".join(lines[:at]).encode("utf-8", "surrogateescape")),
+        at,
+        last[len(last.rstrip("\r\n")) :],
+        1 + sum(map(len, rest)) // len(rest) + _FIELD_BYTES * len(names),
+    )
 
 
-def _checked(
-    reading: Reading, source: Source, lines: list[str], at: int, delimiter: str
-) -> tuple[list[str], str]:
-    """The first row, if the next ones have as many fields, and its last line."""
-    reader = csv.reader(lines[at : at + _SNIFFED_LINES], delimiter=delimiter)
-    csv.field_size_limit(_ROW_BYTES)
-    starts, rows = [at + 1], []
+def _parsed(
+    file: str, lines: Sequence[str], at: int, delimiter: str
+) -> tuple[list[list[str]], list[int]]:
+    """Rows, and how many lines of the file are before each; ``at`` are before the first one."""
+    rows, starts = [], [at]
+    csv.field_size_limit(HEAD_BYTES)
+    reader = csv.reader(lines, delimiter=delimiter)
     try:
         for row in reader:
             rows.append(row)
-            starts.append(at + 1 + reader.line_num)
+            starts.append(at + reader.line_num)
     except csv.Error as error:
-        raise source.error_at(starts[-1], f"not CSV: {error}") from None
-    first = rows[0]
-    whole = rows if at + _SNIFFED_LINES >= len(lines) else rows[:-1]
-    odd = next((i for i, row in enumerate(whole) if row and len(row) != len(first)), None)
-    if odd is not None:
-        number = starts[odd]
-        raise source.error(
-            f"{source.name}: line {at + 1} has {_fields(first)}, and line {number} has "
-            f"{_fields(rows[odd])}: {_shown(lines[at])} and {_shown(lines[number - 1])}; if the "
-            f"table begins later, skip the lines before it, like --skip {max(odd, 1) + at}; set "
-            "the separator with --delimiter",
-            line=number,
-        )
-    if reading.skip is None and first[0].startswith("#"):
-        what = "header" if reading.header else "row"
-        second = f" and line {at + 2} is {_shown(lines[at + 1])}" if at + 1 < len(lines) else ""
-        raise source.error(
-            f"{source.name}: line {at + 1} is {_shown(lines[at])}{second}; add --skip {at + 1} if "
-            f"the first is a comment, --skip {at} if it is the {what}",
-            line=at + 1,
-        )
-    return first, lines[starts[1] - 2]
-
-
-def _fields(row: list[str]) -> str:
-    return f"{len(row)} field{'s' if len(row) != 1 else ''}"
-
-
-def _shown(line: str) -> str:
-    return repr(excerpt(line.rstrip("\r\n")))
+        number = starts[-1] + 1
+        problem = f"{shown(file)}, line {number}: not CSV: {error}"
+        raise ConfigError(problem, path=file, line=number) from None
+    return rows, starts
 
 
 def _likely_delimiter(lines: Sequence[str]) -> str:

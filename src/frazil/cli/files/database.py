@@ -15,8 +15,7 @@ from typing import Any
 
 import duckdb
 
-from frazil.cli.files.csv_head import read_head
-from frazil.cli.files.formats import printable, shown
+from frazil.cli.files.formats import shown
 from frazil.cli.files.reading import Reading
 from frazil.errors import ConfigError
 
@@ -34,9 +33,8 @@ def connect(memory_bytes: int, folder: Path) -> Iterator[duckdb.DuckDBPyConnecti
     Ctrl-C in the block is KeyboardInterrupt, also where DuckDB raises an error of its own.
     """
     temporary = str(folder / "duckdb")
-    database = duckdb.connect(
-        config={"memory_limit": f"{memory_bytes >> 20}MiB", "temp_directory": temporary}
-    )
+    limit = f"{memory_bytes >> 20}MiB"
+    database = duckdb.connect(config={"memory_limit": limit, "temp_directory": temporary})
     threads = max(1, memory_bytes // _THREAD_BYTES)
     try:
         database.execute(
@@ -67,12 +65,11 @@ def unreadable(reading: Reading, error: Exception) -> ConfigError:
     said = re.split(r" ?(Possible|Try setting|This can happen|LINE 1:) ?", text)[0][:400]
     if "IO Error" in text and ("write" in text or "temp" in text.lower()):
         return ConfigError(f"cannot write temporary files in {reading.folder.parent}: {said}")
-    if reading.kind in ("csv", "jsonl", "text") and (found := fault(reading, text)):
+    if found := fault(reading, text):
         return found
-    first = printable(shown(reading.files[0]))
-    if len(reading.files) > 1:
-        first += f" or one of the {len(reading.files) - 1} files after it"
-    return ConfigError(f"cannot read {first}: {said}", path=reading.files[0])
+    others = " or a file after it" if len(reading.files) > 1 else ""
+    problem = f"cannot read {shown(reading.files[0])}{others}: {said}"
+    return ConfigError(problem, path=reading.files[0])
 
 
 def fault(reading: Reading, said: str = "") -> ConfigError | None:
@@ -80,30 +77,35 @@ def fault(reading: Reading, said: str = "") -> ConfigError | None:
 
     said: the error of DuckDB, if there is one.
     """
-    for file in reading.files:
+    for file in [] if reading.typed else reading.files:
         for number, problem in _problems(reading, file, said):
-            return reading.source(file).error_at(number, problem)
+            return ConfigError(f"{shown(file)}, line {number}: {problem}", path=file, line=number)
     return None
 
 
-def lines_of(reading: Reading, rows: set[int]) -> dict[int, int]:
-    """On which line each of some rows begins; rows count from 1, without header and blank ones."""
+def lines_of(reading: Reading, rows: set[int], count: int) -> dict[int, int]:
+    """On which line each of some of the ``count`` rows begins.
+
+    Rows count from 1, without the header and blank lines.
+    """
+    if count == reading.rows:  # no line is blank
+        before = reading.head.lines + reading.header
+        return {row: before + row for row in rows}
     numbers = islice(_numbers(reading), max(rows))
     return {row: number for row, number in enumerate(numbers, 1) if row in rows}
 
 
-def check_rows(reading: Reading, rows: int, lines: int | None) -> None:
+def check_rows(reading: Reading, rows: int) -> None:
     """Raise ConfigError if DuckDB has read another number of rows than the text has.
 
-    lines: of CSV without a quote, whose rows are lines, else None; then only "no rows" is checked.
+    Where a row may have several lines, only "no rows" is checked.
     """
-    doubtful = not rows if lines is None else rows != lines
-    if doubtful and reading.kind in ("csv", "jsonl", "text"):
+    doubtful = not rows if reading.rows is None else rows != reading.rows
+    if doubtful and not reading.typed:
         known = sum(1 for _ in _numbers(reading))
         if known and known != rows:  # lines that end in \r are not counted
-            name = printable(shown(reading.files[0]))
-            problem = f"{name}: DuckDB has read {rows} rows of {known}; please report this"
-            raise ConfigError(problem, path=reading.files[0])
+            problem = f"DuckDB has read {rows} rows of {known}; please report this"
+            raise ConfigError(f"{shown(reading.files[0])}: {problem}", path=reading.files[0])
 
 
 def _numbers(reading: Reading) -> Iterator[int]:
@@ -117,8 +119,8 @@ def _numbers(reading: Reading) -> Iterator[int]:
 
 def _problems(reading: Reading, file: str, said: str) -> Iterator[tuple[int, str]]:
     """The lines with a fault: first of all those whose text is wrong, then those of odd rows."""
-    other_ends = set()
-    for number, line in reading.source(file).lines():
+    source, other_ends = reading.source(file), set()
+    for number, line in source.lines():
         text = line.decode("utf-8", "surrogateescape")
         other_ends.add(line.endswith(b"\r"))
         if problem := text_problem(text):
@@ -128,7 +130,7 @@ def _problems(reading: Reading, file: str, said: str) -> Iterator[tuple[int, str
         elif "state machine" in said and len(other_ends) > 1:
             yield number, "it has another line end than the first; make them equal, with dos2unix"
     if reading.kind == "csv":
-        width = len(read_head(reading, file).names)
+        width = len(source.head.names)
         for number, row in _records(reading, file, strict=True):
             if isinstance(row, str):
                 yield number, row
@@ -143,18 +145,17 @@ def _records(
 
     strict: end with the text of an error where quotes are wrong.
     """
-    head = read_head(reading, file)
-    lines = (line for number, line in reading.source(file).lines() if number > head.lines)
-    texts = (line.decode("utf-8", "surrogateescape") + "\n" for line in lines)
+    source = reading.source(file)
+    texts = (line.decode("utf-8", "surrogateescape") + "\n" for _, line in source.lines())
     csv.field_size_limit(_FIELD_BYTES)
-    reader = csv.reader(texts, delimiter=head.delimiter, strict=strict)
-    begins, header = head.lines + 1, reading.header
+    reader = csv.reader(texts, delimiter=source.head.delimiter, strict=strict)
+    begins, header = source.head.lines + 1, reading.header
     try:
         for row in reader:
             if not (header and row):
                 yield begins, row
             header = header and not row
-            begins = head.lines + reader.line_num + 1
+            begins = source.head.lines + reader.line_num + 1
     except csv.Error as error:
         if strict:
             yield begins, f"not CSV ({error})"
@@ -165,11 +166,11 @@ def _json_problem(text: str, said: str) -> str:
         return ""
     try:
         record = json.loads(text, object_pairs_hook=_unique if "duplicate key" in said else None)
+        problem = "" if isinstance(record, dict) else f"it is a {type(record).__name__}"
     except (ValueError, RecursionError) as error:
-        return f"not a JSON object ({error}); JSON Lines has one per line"
-    if type(record) is not dict:
-        kind = type(record).__name__
-        return f"not a JSON object (it is a {kind}); JSON Lines has one per line"
+        problem = str(error)
+    if problem:
+        return f"not a JSON object ({problem}); JSON Lines has one per line"
     problem = text_problem(json.dumps(record, ensure_ascii=False))
     return problem and f"{problem}; correct it"
 

@@ -17,7 +17,6 @@ FORMATS = ("csv", "jsonl", "parquet", "arrow", "text")
 _KINDS = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _KINDS |= {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 _KINDS[".txt"] = "text"
-_SHOWN_CHARACTERS = 60
 _PACKED = {".gz": "gzip", ".zst": "zstd"}
 _WHOLE = ("parquet", "arrow")  # compressed inside, so .gz and .zst mean nothing for them
 
@@ -32,22 +31,9 @@ def check_extra() -> None:
 
 def shown(path: str) -> str:
     """The name of a file in messages."""
-    return "standard input" if path == "-" else path
-
-
-def printable(text: str) -> str:
-    """The text with lone surrogates as escapes."""
-    try:
-        data = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        data = text.encode("utf-8", "backslashreplace")
-    return data.decode("utf-8", "backslashreplace")
-
-
-def excerpt(text: str) -> str:
-    """The beginning of a text, for messages."""
-    text = printable(text)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
+    if path == "-":
+        return "standard input"
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def packing_of(path: str) -> str | None:
@@ -71,13 +57,11 @@ def format_of(
     """
     ending = ending_of(path)
     kind = given or (_KINDS.get(ending) if ending else default)
-    if kind is None and not ending:
-        problem = f"has no ending that names its format; set it, like {option} csv"
-        raise ConfigError(f"{shown(path)} {problem}", path=path)
     if kind is None or (kind in _WHOLE and packing_of(path) and not given):
+        problem = f"the ending '{ending}' is unknown" if ending else "the name has no ending"
         raise ConfigError(
-            f"{path}: the ending '{ending}' is unknown; known are {', '.join(_KINDS)}, "
-            f"each text format also with .gz or .zst; set the format with {option}",
+            f"{shown(path)}: {problem}; known are {', '.join(_KINDS)}, each text format also with "
+            f".gz or .zst; set the format, like {option} csv",
             path=path,
         )
     return kind

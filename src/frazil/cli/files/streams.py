@@ -8,8 +8,6 @@ as UTF-8, of any character set.
 """
 
 import codecs
-import errno
-import glob
 import gzip
 import io
 import os
@@ -24,43 +22,35 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from frazil.cli._signals import on_stop
+from frazil.cli.files.csv_head import CsvHead
 from frazil.cli.files.formats import packing_of, shown
 from frazil.errors import ConfigError
 
 _BLOCK_BYTES = 256 << 10  # a larger one is new memory each time, which costs more than its copy
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_HINTS = {
-    errno.EACCES: "; get permission to read it, or name another file",
-    errno.EISDIR: "; name a file inside it",
-    errno.ENOENT: "; name a file, or - for standard input",
-}
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_NO_HEAD = CsvHead()
 
 
 @dataclass(frozen=True)
 class Source:
     """A file to read, or ``-``. Its methods raise ConfigError if it cannot be read.
 
-    file: as a user named it. copy: what is read in its place.
+    file: as a user named it. copy: what is read in its place, without the lines before the header
+    of CSV. quotes: how many CSV has. rows: how many rows CSV without a quote has, if no line is
+    blank.
     """
 
     file: str
     copy: Path | None = None
-
-    @property
-    def name(self) -> str:
-        """The name in errors."""
-        return shown(self.file)
+    head: CsvHead = _NO_HEAD
+    quotes: int = 0
+    rows: int | None = None
 
     @property
     def path(self) -> str:
         """Where it is."""
         return str(self.copy or self.file)
-
-    @property
-    def pattern(self) -> str:
-        """Where it is, as a pattern."""
-        return glob.escape(self.path)
 
     def packing(self) -> str | None:
         """The compression of the file: ``gzip``, ``zstd``, or None."""
@@ -81,17 +71,17 @@ class Source:
                     blocks = codecs.iterencode(codecs.iterdecode(blocks, charset), "utf-8")
                 for i, block in enumerate(blocks):
                     if not i and block[:2] in _UTF16:
-                        raise self.error(f"{self.name} is UTF-16; add --charset utf-16")
+                        raise self.error(f"{shown(self.file)} is UTF-16; add --charset utf-16")
                     yield block
             except UnicodeError as error:
                 problem = f"is not {error.args[0]} text ({error.args[-1]}); name another with"
-                raise self.error(f"{self.name} {problem} --charset") from None
+                raise self.error(f"{shown(self.file)} {problem} --charset") from None
             except OSError as error:
-                raise self.error(f"cannot read {self.name} to its end: {error}") from None
+                raise self.error(f"cannot read {shown(self.file)} to its end: {error}") from None
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines of a text, by number."""
-        rest, number = b"", 0
+        rest, number = b"", self.head.lines
         for block in self.blocks():
             *whole, rest = (rest + block).split(b"\n")
             for line in whole:
@@ -100,13 +90,9 @@ class Source:
         if rest:
             yield number + 1, rest
 
-    def error(self, problem: str, **facts: Any) -> ConfigError:
+    def error(self, problem: str) -> ConfigError:
         """The error for the file."""
-        return ConfigError(problem, path=self.file, **facts)
-
-    def error_at(self, number: int, problem: str) -> ConfigError:
-        """The error for a line."""
-        return self.error(f"{self.name}, line {number}: {problem}", line=number)
+        return ConfigError(problem, path=self.file)
 
     def _opened(self) -> IO[bytes]:
         try:
@@ -117,8 +103,8 @@ class Source:
         except io.UnsupportedOperation:  # a test or a calling program replaced it
             return io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
         except OSError as error:
-            hint = _HINTS.get(error.errno or 0, "")
-            raise self.error(f"cannot read {self.name}: {error.strerror}{hint}") from None
+            problem = f"cannot read {shown(self.file)}: {error.strerror}; name a file that you may"
+            raise self.error(f"{problem} read, or - for standard input") from None
 
 
 def _packing(stored: Any) -> str | None:

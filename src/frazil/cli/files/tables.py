@@ -1,22 +1,21 @@
 """Rows of files, as DuckDB reads them: a query with the columns "0", "1", … and their names.
 
 SQL takes ``id`` and ``ID`` for one column, and knows no empty name. So columns have numbers in SQL,
-and get their names back in Arrow.
-
-CSV has no types, so its columns are text, and an empty field is an empty text; ``infer`` takes the
-types of ``value_types``. The keys of Hive partitions become columns.
+and get their names back in Arrow. CSV has no types: its columns are text, an empty field is an
+empty text, and ``infer`` takes the types of ``value_types``.
 
 Several threads of DuckDB lose rows where a line end is in quotes, and one thread a last row whose
-quote is not closed. So quotes are counted, and a file with one is read by one thread.
+quote is not closed. So a file with a quote is read by one thread, and quotes are counted.
 """
 
 from collections.abc import Sequence
+from glob import escape
 from itertools import groupby
 from typing import NamedTuple
 
-from frazil.cli.files.csv_head import CsvHead, read_head
-from frazil.cli.files.database import fault
-from frazil.cli.files.formats import hive_keys, printable, shown
+from frazil.cli.files.csv_head import CsvHead
+from frazil.cli.files.database import fault, text_problem
+from frazil.cli.files.formats import hive_keys, shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.streams import Source
 from frazil.cli.files.value_types import infer_types, json_columns, literal
@@ -24,23 +23,14 @@ from frazil.errors import ConfigError
 
 _TEXT = "VARCHAR"
 _LINE_BYTES = 16 << 20
-_FIELD_BYTES = 16  # of Arrow, beside its text
 _LINES = f"format = 'newline_delimited', maximum_object_size = {_LINE_BYTES}"
 
 
 class Table(NamedTuple):
-    """A query, the names of its columns, and about how many bytes a row has.
-
-    plain: whether it is CSV without a quote, so that no field needs one. delimiter: that of CSV.
-    lines: of CSV without a quote, how many lines the rows are, if none is blank.
-    """
+    """A query, and the names of its columns."""
 
     query: str
     names: list[str]
-    row_bytes: int = 1 << 10
-    plain: bool = False
-    delimiter: str = ","
-    lines: int | None = None
 
 
 def column(i: int) -> str:
@@ -72,7 +62,7 @@ def _table(reading: Reading, names: Sequence[str], rows: str) -> Table:
 
     Raises ConfigError if a column is also a key.
     """
-    if hive_keys(*reading.files):
+    if reading.keys:
         known = {name.lower() for name in names}
         for file, key in [(each, key) for each in reading.files for key in hive_keys(each)]:
             if key.lower() in known:
@@ -83,15 +73,13 @@ def _table(reading: Reading, names: Sequence[str], rows: str) -> Table:
     return Table(numbered(f"FROM ({rows})", len(names)), list(names))
 
 
-def _rows(
-    reading: Reading, call: str, options: str, before: Sequence[int] = (), *, hive: bool = True
-) -> str:
-    """The rows of all files, without the bytes ``before`` of each. hive: with keys of folders."""
-    hive &= bool(hive_keys(*reading.files))
+def _rows(reading: Reading, call: str, options: str, *, hive: bool = True) -> str:
+    """The rows of all files. hive: with the keys of folders."""
+    hive &= bool(reading.keys)
     calls = []
-    sources = map(reading.source, reading.files, before or [0] * len(reading.files))
+    sources = map(reading.source, reading.files)
     for packing, some in groupby(sources, Source.packing):  # DuckDB would go by their names
-        names = ", ".join(literal(source.pattern) for source in some)
+        names = ", ".join(literal(escape(source.path)) for source in some)
         own = "" if call == "read_parquet" else f", compression = '{packing or 'none'}'"
         calls.append(f"FROM {call}([{names}], hive_partitioning = {hive}{own}, {options})")
     return calls[0] if len(calls) == 1 else f"FROM ({' UNION ALL '.join(calls)})"
@@ -101,10 +89,8 @@ def _rows(
 
 
 def _csv_table(reading: Reading) -> Table:
-    heads = _csv_heads(reading)
-    head = heads[0]
+    head = _csv_head(reading)
     count = len(head.names)
-    lines = _lines(reading, heads)
     # In a file of one column a line without anything is no row, and "" is an empty text.
     empty = "allow_quoted_nulls = false"
     if count > 1:
@@ -112,9 +98,9 @@ def _csv_table(reading: Reading) -> Table:
     options = f"quote = '\"', escape = '\"', {empty}, header = {reading.header}"
     if head.end:  # one within the header's quotes would be taken for that of all rows
         options += f", new_line = {head.end!r}"
-    options += f", parallel = {lines is not None}"
-    rows = _csv_rows(reading, count, head.delimiter, options, [each.before for each in heads])
-    query, names, *_ = _table(
+    options += f", parallel = {reading.rows is not None}"
+    rows = _csv_rows(reading, count, head.delimiter, options)
+    query, names = _table(
         reading, head.names, rows if count > 1 else f'{rows} WHERE "/0" IS NOT NULL'
     )
     if reading.infer:
@@ -124,27 +110,25 @@ def _csv_table(reading: Reading) -> Table:
             f"CAST(nullif({each}, '') AS {kind}) AS {each}" for each, kind in types if kind != _TEXT
         )
         query = f"SELECT * {casts and f'REPLACE ({casts})'} {query}"
-    row_bytes = head.row_bytes + _FIELD_BYTES * count
-    plain = lines is not None and len(names) == count
-    return Table(query, names, row_bytes, plain, head.delimiter, lines)
+    return Table(query, names)
 
 
-def _csv_heads(reading: Reading) -> list[CsvHead]:
-    """The beginning of each file. Raises ConfigError if they differ."""
-    heads = [read_head(reading, file) for file in reading.files]
-    first = heads[0]
-    for file, head in zip(reading.files, heads, strict=True):
-        if (head.names, head.delimiter) != (first.names, first.delimiter):
+def _csv_head(reading: Reading) -> CsvHead:
+    """The head of all files. Raises ConfigError if they differ, or a quote is never closed."""
+    sources = [reading.source(file) for file in reading.files]
+    first = sources[0].head
+    for source in sources:
+        if (source.head.names, source.head.delimiter) != (first.names, first.delimiter):
             problem = "has another header or delimiter than the first file; stamp it by itself"
-            raise ConfigError(f"{shown(file)} {problem}", path=file)
-    if any("\udc80" <= letter <= "\udcff" for letter in "".join(first.names)):
-        raise fault(reading) or ConfigError(f"{reading.files[0]} is not UTF-8")
-    return heads
+            raise source.error(f"{shown(source.file)} {problem}")
+    # An odd number may be right, because a quote within a field is a character.
+    odd = any(source.quotes % 2 for source in sources)
+    if (odd or text_problem("".join(first.names))) and (found := fault(reading)):
+        raise found
+    return first
 
 
-def _csv_rows(
-    reading: Reading, count: int, delimiter: str, options: str, before: Sequence[int] = ()
-) -> str:
+def _csv_rows(reading: Reading, count: int, delimiter: str, options: str) -> str:
     # No folder can have such a name, so that its value would replace the column.
     columns = ", ".join(f"'/{i}': 'VARCHAR'" for i in range(count))
     size = reading.memory.buffer_bytes
@@ -152,27 +136,7 @@ def _csv_rows(
         f"auto_detect = false, columns = {{{columns}}}, delim = {literal(delimiter)}, {options}, "
         f"max_line_size = {size // 2}, buffer_size = {size}"
     )
-    return _rows(reading, "read_csv", options, before)
-
-
-def _lines(reading: Reading, heads: Sequence[CsvHead]) -> int | None:
-    """How many lines are behind the headers; None if there are quotes.
-
-    Raises ConfigError for a quote that is never closed.
-    """
-    counts, lines = [], 0
-    for file, head in zip(reading.files, heads, strict=True):
-        quotes, block, end = 0, b"", head.end[-1:].encode() or b"\n"
-        lines -= head.lines + reading.header
-        for block in reading.source(file).blocks():
-            quotes += block.count(b'"')
-            lines += block.count(end)
-        lines += not block.endswith(end)
-        counts.append(quotes)
-    # An odd number may be right, because a quote within a field is a character.
-    if any(count % 2 for count in counts) and (problem := fault(reading)):
-        raise problem
-    return None if any(counts) else lines
+    return _rows(reading, "read_csv", options)
 
 
 # --- JSON Lines
@@ -187,7 +151,7 @@ def _json_table(reading: Reading) -> Table:
     """With the keys of all rows."""
     objects = json_rows(reading)
     found = json_columns(reading.database, f"SELECT json {objects}")
-    first = printable(shown(reading.files[0]))
+    first = shown(reading.files[0])
     if found is None:
         raise fault(reading) or ConfigError(f"{first}: a row is not a JSON object")
     if not found:

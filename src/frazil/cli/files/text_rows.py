@@ -9,8 +9,6 @@ The text stands after the ID, or before it if the new column is the last one, so
 all IDs of a batch with their rows.
 """
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from itertools import compress
@@ -21,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.cli.files.id_column import Place, one_text
-from frazil.cli.files.tables import Table, column
+from frazil.cli.files.reading import Reading
+from frazil.cli.files.tables import column
 from frazil.cli.files.value_types import literal, quoted
 from frazil.errors import ConfigError
 
-_NOTHING = "''"
 _TEXTS = ("varchar", "enum", "interval")
 _LARGE_BYTES = 1 << 30  # a row's ID is added, and 32 bits count the bytes of a batch
 
@@ -36,25 +34,19 @@ def joined(rows: Any, ids: Any, kind: str, place: Place) -> memoryview:
     if kind == "jsonl":
         key = json.dumps(place.column, ensure_ascii=False)
         before, after = (f'{key}: "', '"}\n') if place.last else (f'{{{key}: "', "")
-    around = [one_text(before), ids, one_text(after)]
+    around = [before and one_text(before), ids, after and one_text(after)]
+    parts = [part for part in ([rows, *around] if place.last else [*around, rows]) if part != ""]
     size = pa.large_string() if rows.nbytes > _LARGE_BYTES else pa.string()
-    parts = [rows, *around] if place.last else [*around, rows]
     texts = pc.binary_join_element_wise(*(part.cast(size) for part in [*parts, one_text("")]))
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, np.int64 if size == pa.large_string() else np.int32)
     return memoryview(data)[: int(ends[len(texts)])] if data else memoryview(b"")
 
 
-def csv_header(names: Sequence[str], delimiter: str) -> bytes:
-    """The header of CSV."""
-    text = io.StringIO(newline="")
-    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerow(names)
-    return text.getvalue().encode()
-
-
-def row_text(kind: str, table: Table, types: Sequence[Any], *, last: bool) -> str:
+def row_text(
+    kind: str, reading: Reading, names: Sequence[str], types: Sequence[Any], *, last: bool
+) -> str:
     """The SQL of a row's text. Raises ConfigError for a column that the format cannot hold."""
-    names = table.names
     for i, (name, each) in enumerate(zip(names, types, strict=True)):
         problem = ""
         if _has_bytes(each):
@@ -65,18 +57,14 @@ def row_text(kind: str, table: Table, types: Sequence[Any], *, last: bool) -> st
         if problem:
             raise ConfigError(f"cannot write {problem}", column=name)
     if kind == "csv":
-        return _csv_row(types, literal(table.delimiter), last=last, plain=table.plain)
-    parts: list[str] = []
+        plain = reading.rows is not None and not reading.keys  # without a quote
+        return _csv_row(types, literal(reading.head.delimiter), last=last, plain=plain)
+    fields = []
     for i, (name, each) in enumerate(zip(names, types, strict=True)):
-        before = "{" if last and not i else ", "
-        parts += [
-            literal(f"{before}{json.dumps(name, ensure_ascii=False)}: "),
-            f"coalesce(CAST(to_json({_json_value(column(i), each)}) AS VARCHAR), 'null')",
-        ]
-    ends = ["'\"'", *parts, "'}' || chr(10)"]
-    if last:
-        ends = [*parts, "', '"] if parts else ["'{'"]
-    return f"concat({', '.join(ends)})"
+        key = literal(f"{json.dumps(name, ensure_ascii=False)}: ")
+        value = f"CAST(to_json({_json_value(column(i), each)}) AS VARCHAR)"
+        fields.append(f"{key}, coalesce({value}, 'null')")
+    return _row("jsonl", fields, last=last)
 
 
 def copied_json(place: Place) -> str:
@@ -86,14 +74,19 @@ def copied_json(place: Place) -> str:
     """
     key = "/" + place.column.replace("~", "~0").replace("/", "~1")
     fits = f"json_type(json) = 'OBJECT' AND NOT json_exists(json, {literal(key)})"
-    if place.last:
-        inner = "rtrim(json[2:-2], ' \t\r')"
-        text = f"concat('{{', {inner}, CASE WHEN {inner} <> '' THEN ', ' ELSE '' END)"
+    inner = "trim(json[2:-2], ' \t\r')"
+    empty, text = (_row("jsonl", fields, last=place.last) for fields in ([], [inner]))
+    return f"CASE WHEN {fits} THEN CASE WHEN {inner} = '' THEN {empty} ELSE {text} END END"
+
+
+def _row(kind: str, fields: Sequence[str], mark: str = "', '", *, last: bool) -> str:
+    """A row's text with room for the ID. A field is one argument of ``concat``, or several."""
+    parts = [f"{each}, {mark}" if last else f"{mark}, {each}" for each in fields]
+    if last:
+        parts.insert(0, "'{'" if kind == "jsonl" else "''")
     else:
-        inner = "ltrim(json[2:], ' \t\r')"
-        comma = f"CASE WHEN starts_with({inner}, '}}') THEN '' ELSE ', ' END"
-        text = f"concat('\"', {comma}, {inner}, chr(10))"
-    return f"CASE WHEN {fits} THEN {text} END"
+        parts = ["'\"'", *parts, "'}'", "chr(10)"] if kind == "jsonl" else [*parts, "chr(10)"]
+    return f"concat({', '.join(parts)})"
 
 
 def _children(kind: Any) -> list[tuple[str, Any]]:
@@ -111,25 +104,21 @@ def _csv_row(types: Sequence[Any], mark: str, *, last: bool, plain: bool) -> str
     fields = [_csv_text(column(i), kind) for i, kind in enumerate(types)]
     quotable = [bool(_children(each)) or each.id in _TEXTS for each in types]
 
-    def whole(parts: Sequence[str]) -> str:
-        marked = [each for part in parts for each in ((part, mark) if last else (mark, part))]
-        marked += [] if last else ["chr(10)"]
-        return f"concat({', '.join(marked) or _NOTHING})"
-
     def odd(text: str) -> str:
         return " OR ".join(
             f"contains({text}, {each})" for each in ("'\"'", mark, "chr(10)", "chr(13)")
         )
 
+    whole = _row("csv", fields, mark, last=last)
     if plain or not any(quotable):
-        return whole(fields)
+        return whole
     safe = [
         f"CASE WHEN {odd(text)} THEN concat('\"', replace({text}, '\"', '\"\"'), '\"') "
         f"ELSE {text} END" if may else text
         for text, may in zip(fields, quotable, strict=True)
     ]  # fmt: skip
     row = f"concat({', '.join(compress(fields, quotable))})"
-    return f"CASE WHEN {odd(row)} THEN {whole(safe)} ELSE {whole(fields)} END"
+    return f"CASE WHEN {odd(row)} THEN {_row('csv', safe, mark, last=last)} ELSE {whole} END"
 
 
 def _csv_text(value: str, kind: Any) -> str:

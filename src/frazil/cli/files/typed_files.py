@@ -3,20 +3,22 @@
 ``pyarrow.parquet`` is imported only for Parquet, because that takes 40 ms.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.ipc
 
+from frazil.cli.files.formats import shown
 from frazil.cli.files.options import Memory
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.streams import Output
 from frazil.errors import ConfigError
 
-_CODECS = {"UNCOMPRESSED": "none", "LZ4_RAW": "lz4"}  # where pyarrow writes another name
+_CODECS = {"uncompressed": "none", "lz4_raw": "lz4"}  # where pyarrow writes another name
 _GROUP_ROWS = 491_520
 _GROUP_BYTES = 32 << 20
 
@@ -25,30 +27,31 @@ _GROUP_BYTES = 32 << 20
 class Batches:
     """Rows in record batches.
 
-    read: begins to read them. fraction: how much has been read, 0 to 1, if the files tell.
-    compression, plain: that of the columns in Parquet, and those without a dictionary. alike:
-    whether all files have this schema. errors: of the rows that DuckDB read, which says less.
+    read: begins to read them. rows: how many, if the files tell. codecs: the compression of each
+    column of Parquet; plain: those without a dictionary. alike: whether all files have this schema.
+    errors: of the rows that DuckDB read, which says less.
     """
 
     schema: Any
     read: Callable[[], Iterator[Any]]
-    fraction: Callable[[], float] = lambda: 0.0
-    compression: str | dict[str, str] = "snappy"
+    rows: int = 0
+    codecs: dict[str, str] = field(default_factory=dict)
     plain: frozenset[str] = frozenset()
     alike: bool = True
     errors: list[ConfigError] = field(default_factory=list)
 
     def __arrow_c_stream__(self, requested: Any = None) -> Any:
         """What DuckDB reads, from the beginning for each query."""
-        reader = pa.RecordBatchReader.from_batches(self.schema, self._noted())
-        return reader.__arrow_c_stream__(requested)
 
-    def _noted(self) -> Iterator[Any]:
-        try:
-            yield from self.read()
-        except ConfigError as error:
-            self.errors.append(error)
-            raise
+        def noted() -> Iterator[Any]:
+            try:
+                yield from self.read()
+            except ConfigError as error:
+                self.errors.append(error)
+                raise
+
+        reader = pa.RecordBatchReader.from_batches(self.schema, noted())
+        return reader.__arrow_c_stream__(requested)
 
 
 def direct(reading: Reading) -> Batches:
@@ -56,59 +59,53 @@ def direct(reading: Reading) -> Batches:
     files = [_opened(reading, file) for file in reading.files]
     first = files[0]
     alike = all(first.schema.equals(each.schema) for each in files)
-    done = 0
 
     def read() -> Iterator[Any]:
-        nonlocal done
         for file in reading.files:
             try:
-                for batch in _ahead(_batches(_opened(reading, file), reading.memory)):
-                    done += batch.num_rows
-                    yield batch
+                yield from _batches(_opened(reading, file), reading.memory)
             except (pa.ArrowException, OSError) as error:
                 raise ConfigError(f"cannot read {file} to its end: {error}", path=file) from None
 
     if reading.kind == "arrow":
         return Batches(first.schema, read, alike=alike)
-    total = sum(each.metadata.num_rows for each in files)
-    codecs = _codecs(first.metadata)
-    return Batches(first.schema_arrow, read, lambda: done / (total or 1), *codecs, alike)
+    rows = sum(each.metadata.num_rows for each in files)
+    some = first.metadata.num_row_groups
+    columns = first.metadata.row_group(0).to_dict()["columns"] if some else []
+    codecs = {each["path_in_schema"]: each["compression"].lower() for each in columns}
+    plain = {each["path_in_schema"] for each in columns if not each["has_dictionary_page"]}
+    return Batches(first.schema_arrow, read, rows, codecs, frozenset(plain), alike)
 
 
 def _opened(reading: Reading, file: str) -> Any:
     source = reading.source(file)
-    if source.copy:
-        problem = "because its index is at the end; save it to a file first"
-        raise source.error(f"cannot read {reading.kind} from {source.name}, {problem}")
     try:
         if reading.kind == "parquet":
             from pyarrow.parquet import ParquetFile
 
             # Data that is read ahead would be kept until the end of the file.
-            return ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
-        mapped = pa.memory_map(file)
+            return ParquetFile(source.path, buffer_size=1 << 20, pre_buffer=False)
+        mapped = pa.memory_map(source.path)
         try:
             return pa.ipc.open_file(mapped)
         except pa.ArrowInvalid:
             mapped.seek(0)
             return pa.ipc.open_stream(mapped)
     except (pa.ArrowException, OSError) as error:
-        raise source.error(f"{file} is not {reading.kind.capitalize()}: {error}") from None
+        problem = f"{shown(file)} is not {reading.kind.capitalize()}: {error}"
+        raise ConfigError(problem, path=file) from None
 
 
 def _batches(opened: Any, memory: Memory) -> Iterator[Any]:
+    """The batches of a file, each read by a thread while the one before is written."""
     if isinstance(opened, pa.ipc.RecordBatchStreamReader):
-        return iter(opened)
-    if isinstance(opened, pa.ipc.RecordBatchFileReader):
-        return map(opened.get_batch, range(opened.num_record_batches))
-    metadata = opened.metadata
-    size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    batches: Iterator[Any] = opened.iter_batches(memory.rows_for(size, metadata.num_rows))
-    return batches
-
-
-def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
-    """The batches, each read by a thread while the one before is written."""
+        batches: Iterator[Any] = iter(opened)
+    elif isinstance(opened, pa.ipc.RecordBatchFileReader):
+        batches = map(opened.get_batch, range(opened.num_record_batches))
+    else:
+        metadata = opened.metadata
+        size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+        batches = opened.iter_batches(memory.rows_for(size, metadata.num_rows))
     with ThreadPoolExecutor(1, "frazil-files") as reader:
         coming = reader.submit(next, batches, None)
         while (batch := coming.result()) is not None:
@@ -116,21 +113,23 @@ def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
             yield batch
 
 
-def _codecs(metadata: Any) -> tuple[str | dict[str, str], frozenset[str]]:
-    """The compression of the columns, and those without a dictionary, from the first row group."""
-    if not metadata.num_row_groups:
-        return "snappy", frozenset()
-    found, plain = {}, set()
-    for each in metadata.row_group(0).to_dict()["columns"]:
-        name, codec = each["path_in_schema"], each["compression"]
-        found[name] = _CODECS.get(codec, codec.lower())
-        if not each["has_dictionary_page"]:
-            plain.add(name)
-    codecs = set(found.values())
-    return codecs.pop() if len(codecs) == 1 else found, frozenset(plain)
-
-
 # --- writing
+
+
+def check_types(
+    fields: Iterable[Any], probe: Callable[[Any], None], where: str, better: str
+) -> None:
+    """Raise ConfigError for a column whose type a format lacks: ``probe`` fails for its schema.
+
+    where, better: the format and those that have the type, for the error.
+    """
+    for each in fields:
+        try:
+            probe(pa.schema([each]))
+        except (duckdb.Error, pa.ArrowException) as error:
+            problem = f"cannot write the column {each.name!r} {where}, because it has the type"
+            end = f"{each.type} ({error}); cast it to another type, or write {better}"
+            raise ConfigError(f"{problem} {end}", column=each.name) from None
 
 
 def write_typed(kind: str, file: IO[bytes], rows: Batches, column: str) -> None:
@@ -153,24 +152,20 @@ def write_typed(kind: str, file: IO[bytes], rows: Batches, column: str) -> None:
 
 
 def _parquet_writer(target: Any, rows: Batches, column: str) -> Any:
-    """Raises ConfigError for a column with a type that Parquet does not have."""
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
-    compression = rows.compression
-    if isinstance(compression, dict):
-        compression = compression | {column: max(compression.values())}
-    repeating: list[str] = []  # each part of a nested column is a column of Parquet
-    for each in rows.schema:
+    codecs: Any = {name: _CODECS.get(codec, codec) for name, codec in rows.codecs.items()}
+    codecs = {column: next(iter(codecs.values())), **codecs} if codecs else "snappy"
+    found: list[str] = []  # each part of a nested column is a column of Parquet
+
+    def probe(schema: Any) -> None:
         sink = pa.BufferOutputStream()
-        try:
-            ParquetWriter(sink, pa.schema([each])).close()
-        except pa.ArrowException as error:
-            problem = f"cannot write the column {each.name!r} to Parquet, because it has the type"
-            end = f"{each.type} ({error}); cast it to another type, or write Arrow"
-            raise ConfigError(f"{problem} {end}", column=each.name) from None
-        parts = ParquetFile(pa.BufferReader(sink.getvalue())).schema
-        repeating += [part.path for part in parts if part.path not in rows.plain | {column}]
-    return ParquetWriter(target, rows.schema, compression=compression, use_dictionary=repeating)
+        ParquetWriter(sink, schema).close()
+        found.extend(part.path for part in ParquetFile(pa.BufferReader(sink.getvalue())).schema)
+
+    check_types(rows.schema, probe, "to Parquet", "Arrow")
+    repeating = [path for path in found if path not in rows.plain | {column}]
+    return ParquetWriter(target, rows.schema, compression=codecs, use_dictionary=repeating)
 
 
 def _groups(batches: Iterator[Any], schema: Any) -> Iterator[Any]:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from frazil.cli.files import tables
-from frazil.cli.files.csv_head import CsvHead, read_head
+from frazil.cli.files.csv_head import CsvHead
 from frazil.cli.files.reading import Reading
 from frazil.errors import ConfigError
 from tests.unit.cli.files.tabled import MEMORY, put, stamped
@@ -125,7 +125,7 @@ def rows_of_stamped(data: bytes, to: str) -> list[list[str]]:
 def head_of(path: Path, skip: int | None = None) -> CsvHead:
     unused: Any = None
     reading = Reading([str(path)], "csv", path.parent, unused, MEMORY, skip=skip)
-    return read_head(reading, str(path))
+    return reading.source(str(path)).head
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_csv_lines_before_the_header_may_end_otherwise(tmp_path, before, skip, e
 
 def test_csv_header_that_begins_like_a_comment(tmp_path):
     path = put(tmp_path, "#chrom,pos\n1,2\n")
-    with pytest.raises(ConfigError, match="--skip 1 if the first is a comment, --skip 0 if it is"):
+    with pytest.raises(ConfigError, match="--skip 1 if it is a comment, --skip 0 if it is"):
         stamped(path, "csv", "csv")
     assert stamped(path, "csv", "csv", skip=0) == b"id,#chrom,pos\n1,1,2\n"
 

@@ -173,34 +173,29 @@ def test_a_type_that_has_no_text_is_an_error(tmp_path, arrow):
 @pytest.mark.parametrize("to", ["csv", "jsonl"])
 def test_nanoseconds_of_a_duration_are_not_lost(tmp_path, arrow, to):
     """DuckDB drops them without a word, in every kind of column."""
-    kind, name = arrow.duration("ns"), "nanoseconds of a duration"
-
-    def columns(ns: int) -> list[Any]:
-        each = arrow.array([None, ns], kind)
-        pairs = arrow.map_(arrow.string(), kind)
-        lists = arrow.list_(kind), arrow.list_view(kind), arrow.list_(kind, 1)
-        return [
-            each,
-            each.dictionary_encode(),
-            arrow.compute.run_end_encode(each),
-            *(arrow.array([None, [ns]], each) for each in lists),
-            arrow.array([None, [("a", ns)]], pairs),
-            arrow.array([None, {"x": [ns]}], arrow.struct([("x", arrow.list_(kind))])),
-            arrow.array([None, arrow.MonthDayNano([1, 2, ns])]),
-        ]
-
+    kind, ns = arrow.duration("ns"), 1_500
+    each = arrow.array([None, ns], kind)
+    pairs = arrow.map_(arrow.string(), kind)
+    lists = arrow.list_(kind), arrow.list_view(kind), arrow.list_(kind, 1)
+    columns = [
+        each,
+        each.dictionary_encode(),
+        arrow.compute.run_end_encode(each),
+        *(arrow.array([None, [ns]], each) for each in lists),
+        arrow.array([None, [("a", ns)]], pairs),
+        arrow.array([None, {"x": [ns]}], arrow.struct([("x", arrow.list_(kind))])),
+        arrow.array([None, arrow.MonthDayNano([1, 2, ns])]),
+    ]
     path = tmp_path / "in.arrow"
-    for ns, lost in ((-1_000, False), (1_500, True), (-5, True)):
-        for column in columns(ns):
-            table = arrow.table({"d": column})
-            with arrow.ipc.new_file(str(path), table.schema) as writer:
-                writer.write_table(table)
-            if lost:
-                with pytest.raises(ConfigError, match=f"'d' as text, .* {name}") as caught:
-                    stamped(path, "arrow", to)
-                assert caught.value.facts["column"] == "d"
-            else:
-                assert b"-00:00:00.000001" in stamped(path, "arrow", to)
+    for column in columns:
+        table = arrow.table({"d": column})
+        with arrow.ipc.new_file(str(path), table.schema) as writer:
+            writer.write_table(table)
+        with pytest.raises(
+            ConfigError, match=r"'d' as text, .* microseconds of a duration"
+        ) as caught:
+            stamped(path, "arrow", to)
+        assert caught.value.facts["column"] == "d"
 
 
 def test_views_of_bytes_cannot_become_text_either(tmp_path, arrow):
