@@ -48,7 +48,7 @@ class LocalGenerator(_Base, Endless, Generator):
 
     def take(self, n: int, *, after: "After" = None) -> list[int]:
         walk, count = self._walk, check_count(n)
-        marks = walk.marks(after)
+        marks = None if after is None else walk.marks(after)
         while True:
             identity = walk.own_identity()
             if marks:
@@ -63,7 +63,7 @@ class LocalGenerator(_Base, Endless, Generator):
     def array(self, n: int, dtype: str = "uint64", *, after: "After" = None) -> "NDArray[Any]":
         walk, count = self._walk, check_count(n)
         kind = self.scheme.array_dtype(dtype)
-        marks = walk.marks(after)
+        marks = None if after is None else walk.marks(after)
         array: NDArray[Any]
         array, words = _arrays().empty(count, self.scheme.bits, kind)
         while True:
@@ -81,7 +81,8 @@ class LocalGenerator(_Base, Endless, Generator):
             self._walk.wait(pause_ns, since_ns)
 
     def text(self, *, after: "After" = None) -> str:
-        return self._one(self.scheme.format, self._walk.marks(after))
+        marks = None if after is None else self._walk.marks(after)
+        return self._one(self.scheme.codec.encode, marks)
 
     def uuid(self) -> "UUID":
         self.scheme.check_uuid()
