@@ -8,8 +8,12 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -129,18 +133,28 @@ def read_in_child(fd):
 CONFIG = '[namespaces.a]\nscheme = "icicle"\nregistry = "memory:?horizon=100ms"\n'
 
 
+def sockets_to(url):
+    """The file descriptors of this process's connections to a service."""
+    found = set()
+    for fd in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
+        with suppress(OSError), socket.socket(fileno=os.dup(fd)) as copy:
+            if copy.getpeername()[1:2] == (urlsplit(url).port,):
+                found.add(fd)
+    return found
+
+
 def test_a_service(tmp_path):
     async def awaited(url):
+        others = sockets_to(url)
         async with aio.open(url) as ids:
             await ids()
-            (line,) = ids._life.idle
-            fd = line.wire.stream.get_extra_info("socket").fileno()
+            (fd,) = sockets_to(url) - others
             return read_in_child(fd), await ids()
 
     with Service(tmp_path, CONFIG) as service, frazil.open(f"{service.url}/a") as ids:
         ids()
-        (line,) = ids._life.idle
-        assert read_in_child(line.fileno()) == "b''"
+        (fd,) = sockets_to(service.url)
+        assert read_in_child(fd) == "b''"
         assert isinstance(ids(), int)
         found, n = asyncio.run(awaited(f"{service.url}/a"))
         assert found == "b''"
