@@ -34,23 +34,24 @@ def frazil_ids(monkeypatch: pytest.MonkeyPatch) -> None:
 
     numbers: dict[Any, Iterator[int]] = {}
 
-    def one(ids: Any) -> int:
-        scheme = ids.scheme
-        key = (scheme.fingerprint, ids.config.namespace)
-        return _nth(scheme, next(numbers.setdefault(key, count())))
+    def one(ids: Any, seen: Any = None, *, trusted: bool = True) -> int:
+        return _next(ids, numbers, seen, trusted=trusted)
 
-    def take(ids: Any, n: int) -> list[int]:
-        return [one(ids) for _ in range(check_count(n))]
+    def after(ids: Any, *seen: Any, trusted: bool = True) -> int:
+        return one(ids, seen, trusted=trusted)
 
-    def array(ids: Any, n: int, dtype: str = "uint64") -> Any:
+    def take(ids: Any, n: int, *, after: Any = None) -> list[int]:
+        return [one(ids, after) for _ in range(check_count(n))]
+
+    def array(ids: Any, n: int, dtype: str = "uint64", *, after: Any = None) -> Any:
         from frazil.schemes.arrays import from_ints
 
         kind = ids.scheme.array_dtype(dtype)
-        made = from_ints(take(ids, n), ids.scheme.bits)
+        made = from_ints(take(ids, n, after=after), ids.scheme.bits)
         return made.view(kind) if ids.scheme.bits <= 64 else made
 
-    def text(ids: Any) -> Any:
-        return ids.scheme.format(one(ids))
+    def text(ids: Any, *, after: Any = None) -> Any:
+        return ids.scheme.format(one(ids, after))
 
     def uuid(ids: Any) -> Any:
         return ids.scheme.uuid(one(ids))
@@ -64,7 +65,14 @@ def frazil_ids(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return awaited
 
-    both = {"__call__": one, "take": take, "text": text, "uuid": uuid, "ready": ready}
+    both = {
+        "__call__": one,
+        "after": after,
+        "take": take,
+        "text": text,
+        "uuid": uuid,
+        "ready": ready,
+    }
     now = both | {"__next__": one, "array": array}
     awaited = {name: later(call) for name, call in (both | {"__anext__": one}).items()}
     for kinds, methods in (
@@ -74,6 +82,22 @@ def frazil_ids(monkeypatch: pytest.MonkeyPatch) -> None:
         for kind in kinds:
             for name, method in methods.items():
                 monkeypatch.setattr(kind, name, method)
+
+
+def _next(ids: Any, numbers: dict[Any, Iterator[int]], seen: Any, *, trusted: bool) -> int:
+    """The next ID of a generator, after those that were seen."""
+    from frazil.generator.order import Order
+
+    scheme = ids.scheme
+    key = (scheme.fingerprint, ids.config.namespace)
+    n = _nth(scheme, next(numbers.setdefault(key, count())))
+    if seen is not None:
+        order = Order(scheme, 0)
+        top = max(order.marks(seen, trusted=trusted).numbers, default=-1)
+        if n <= top:
+            numbers[key] = count(order.tick(top) + 1 - order.tick(_nth(scheme, 0)))
+            n = _nth(scheme, next(numbers[key]))
+    return n
 
 
 def _nth(scheme: Any, n: int) -> int:

@@ -27,6 +27,20 @@ def test_the_same_ids(frazil_ids, again):
     BEFORE.ready()
 
 
+def test_after(frazil_ids):
+    seen = FIRST + 9 * STEP + 5
+    assert BEFORE.after(seen, FIRST) == FIRST + 10 * STEP
+    assert BEFORE.take(2, after=[seen]) == [FIRST + n * STEP for n in (11, 12)]
+    assert BEFORE.text(after=ORDER.format(seen)) == ORDER.format(FIRST + 13 * STEP)
+    assert BEFORE.array(1, after=seen + 20 * STEP).tolist() == [FIRST + 30 * STEP]
+
+    async def run():
+        async with frazil.aio.open("redis://127.0.0.1:1", scheme=ORDER) as ids:
+            return [await ids.after(seen), *await ids.take(1, after=seen + 30 * STEP)]
+
+    assert asyncio.run(run()) == [FIRST + n * STEP for n in (31, 40)]
+
+
 @pytest.mark.parametrize("name", ["sonyflake", "js53", "uuid7", "tickets", "chibrary"])
 def test_every_scheme(frazil_ids, name):
     scheme = frazil.scheme(name)
