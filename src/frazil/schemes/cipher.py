@@ -50,15 +50,8 @@ class NumberCipher:
         """The number of an image."""
         return int(self._ff1.decrypt_int(n, domain=1 << self._bits, tweak=self._tweak))
 
-    def encrypt_array(self, numbers: "NDArray[np.uint64]") -> "NDArray[np.uint64]":
-        """The images of an array of numbers of at most 64 bits."""
-        return self._each(numbers, decrypt=False)
-
-    def decrypt_array(self, numbers: "NDArray[np.uint64]") -> "NDArray[np.uint64]":
-        """The numbers of an array of images."""
-        return self._each(numbers, decrypt=True)
-
-    def _each(self, numbers: "NDArray[np.uint64]", *, decrypt: bool) -> "NDArray[np.uint64]":
+    def each(self, numbers: "NDArray[np.uint64]", *, decrypt: bool) -> "NDArray[np.uint64]":
+        """The images of an array of numbers of at most 64 bits, or the numbers of images."""
         import numpy as np
 
         assert self._bits <= 64

@@ -103,7 +103,8 @@ class KeyedCodec(Codec):
             body = text[at + 1 : len(text) - self.check]
             if number in self._ciphers and self._is_written(body):
                 image = number_of(body, self.encoding)
-                if image <= self.limit and self._is_checked(text[-1], image, number):
+                check = (image + self._offset(number)) % 37
+                if image <= self.limit and (not self.check or CHECK_VALUES.get(text[-1]) == check):
                     return self._ciphers[number].decrypt(image)
         self._refuse(text)
 
@@ -111,7 +112,7 @@ class KeyedCodec(Codec):
         from frazil.schemes import arrays
 
         number = self.keys.writer.number
-        images = self._ciphers[number].encrypt_array(values)
+        images = self._ciphers[number].each(values, decrypt=False)
         turn = self._offset(number) % 37
         checks = CHECKS[turn:] + CHECKS[:turn] if self.check else ""
         start = f"{self.prefix}{number}"
@@ -131,15 +132,12 @@ class KeyedCodec(Codec):
             images, good[rows] = arrays.read(
                 codes[rows], start, digits, self._places, self.limit, checks
             )
-            values[rows] = cipher.decrypt_array(images)
+            values[rows] = cipher.each(images, decrypt=True)
         return values, good
 
     def _offset(self, number: int) -> int:
         """The number that the digit of the key adds to the one that a check character covers."""
         return number * int(len(DIGITS[self.encoding]) ** self._places)
-
-    def _is_checked(self, last: str, image: int, number: int) -> bool:
-        return not self.check or CHECK_VALUES.get(last) == (image + self._offset(number)) % 37
 
     def _fault(self, text: str) -> tuple[int, str]:
         at = len(self.prefix)
