@@ -178,6 +178,8 @@ class Scheme:
 
     def array_dtype(self, name: object) -> str:
         """``"uint64"`` or ``"int64"`` of a name or a numpy type; ConfigError if IDs do not fit."""
+        if name == "uint64":  # the default
+            return "uint64"
         kind: object = name
         if not isinstance(name, str):
             kind = getattr(name, "__name__", None) or getattr(name, "name", None)
