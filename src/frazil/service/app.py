@@ -106,7 +106,8 @@ class App:
             status = problem.status
             if status == 401 and asgi.has_body(scope):
                 problem.headers["connection"] = "close"  # so nothing of the body is read
-            await asgi.send_problem(send, problem)
+            own = [(k.encode(), v.encode("latin-1")) for k, v in problem.headers.items()]
+            await asgi.send_whole(send, status, asgi.PROBLEM, problem.body(), (*asgi.SAFE, *own))
         self.state.requests[name, status] += 1
 
     def _refuse(self, scope: Scope) -> None:

@@ -88,12 +88,6 @@ def refuse_method(scope: Scope, allowed: str) -> None:
         raise Problem("method-not-allowed", f"use {allowed}", {"allow": allowed})
 
 
-def refuse_body(scope: Scope) -> None:
-    """Raise Problem for a request with a body where none is allowed."""
-    if has_body(scope):
-        raise Problem("too-large", "this request takes no body; omit it")
-
-
 def has_body(scope: Scope) -> bool:
     """Return whether a body follows the head of a request."""
     length = header(scope, b"content-length")
@@ -183,9 +177,3 @@ async def send_whole(
     length = (b"content-length", str(len(body)).encode())
     await send(start(status, media_type, (length, *headers)))
     await send({"type": "http.response.body", "body": body})
-
-
-async def send_problem(send: Send, problem: Problem) -> None:
-    """Send a problem."""
-    own = (*SAFE, *((k.encode(), v.encode("latin-1")) for k, v in problem.headers.items()))
-    await send_whole(send, problem.status, PROBLEM, problem.body(), own)

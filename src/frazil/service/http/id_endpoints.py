@@ -180,7 +180,8 @@ class BatchEndpoint(IdEndpoint):
     method = "POST"
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        asgi.refuse_body(scope)
+        if asgi.has_body(scope):
+            raise Problem("too-large", "this request takes no body; omit it")
         asked = asgi.parameters(scope, "n", "number", "after", "trusted")
         fmt = self.choose_format(scope, asked.get("number", ""))
         n = _count(asked.get("n", ""))
