@@ -58,8 +58,7 @@ def threads_never_meet(trial: Trial) -> None:
 
 def members_share_one_record(trial: Trial) -> None:
     """I2: registry objects of one namespace write one record, and every write is counted."""
-    trial.one_record()
-    a, b = trial.members(2)
+    a, b = trial.sharers(2)
     for _ in range(3):
         before = a.grant(3).seen
         after = b.grant(3).seen
@@ -70,8 +69,7 @@ def members_share_one_record(trial: Trial) -> None:
 
 def namespaces_are_apart(trial: Trial) -> None:
     """I2: namespaces share nothing."""
-    trial.one_record()
-    (here,) = trial.members(1)
+    (here,) = trial.sharers(1)
     here.grant(5)
     there = trial.member(namespace=f"{trial.namespace}-other")
     there.initialise()
@@ -85,8 +83,7 @@ def namespaces_are_apart(trial: Trial) -> None:
 
 def strangers_are_refused(trial: Trial) -> None:
     """I2: a member with another layout or shuffle is refused and shown both; nothing changes."""
-    trial.one_record()
-    (a,) = trial.members(1)
+    (a,) = trial.sharers(1)
     text = str(POOL.layout)
     # With the same node numbers, so that a static number is valid.
     other = scheme(text.replace("time:41", "time:42").replace("sign:1=0 ", ""))

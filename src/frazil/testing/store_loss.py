@@ -44,8 +44,7 @@ def first_uses_wait_a_horizon(trial: Trial) -> None:
 
 def initialising_spares_the_wait(trial: Trial) -> None:
     """I2: in a namespace that was initialised as new, the first grant begins now."""
-    trial.one_record()
-    a, b = trial.members(2)
+    a, b = trial.sharers(2)
     reply = b.try_grant(5)
     claim = demand_claim(reply, f"a new namespace answered {reply!r}")
     demand(claim.start == b.tick(claim), "a new namespace gave ticks ahead of now")
@@ -65,8 +64,7 @@ def initialising_without_knowing_waits(trial: Trial) -> None:
 
 def initialising_is_done_once(trial: Trial) -> None:
     """I1: an existing namespace cannot be initialised as new."""
-    trial.one_record()
-    a, b = trial.members(2)
+    a, b = trial.sharers(2)
     a.grant(5)
     demand_refused(b.initialise, "a namespace with claims was initialised again")
     b.grant(5)
@@ -78,8 +76,7 @@ def members_remember_the_revision(trial: Trial) -> None:
 
     Then nothing is given below one horizon from now, by any verb, and every token is void.
     """
-    trial.one_record()
-    a, b, c = trial.members(3)
+    a, b, c = trial.sharers(3)
     held = b.grant(20)
     a.grant(5)
     a.seen = a.seen._replace(revision=a.seen.revision + 1000)
@@ -94,8 +91,7 @@ def members_remember_the_revision(trial: Trial) -> None:
 
 def members_remember_what_they_hold(trial: Trial) -> None:
     """I2: a member whose claim reaches beyond the slot's floor reveals a loss."""
-    trial.one_record()
-    a, b = trial.members(2)
+    a, b = trial.sharers(2)
     claim = a.grant(5)
     longer = replace(claim, until=claim.until + a.horizon_ticks // 2)
     reply = a.renew(longer, longer.until + 1)
@@ -124,8 +120,7 @@ def members_remember_the_clock(trial: Trial) -> None:
 
 def members_remember_the_reach(trial: Trial) -> None:
     """I2: in the wait after a loss, a member's report covers every tick that it was ever given."""
-    trial.one_record()
-    a, b, c = trial.members(3)
+    a, b, c = trial.sharers(3)
     a.grant(5)
     reach = a.terms.tick_at(a.seen.now_us) + 4 * a.horizon_ticks
     remembered = a.seen._replace(reach=reach)
@@ -142,8 +137,7 @@ def members_remember_the_reach(trial: Trial) -> None:
 
 def members_continue_the_clock(trial: Trial) -> None:
     """I2: a member reports the clock of a lost record as it would read now."""
-    trial.one_record()
-    a, b, c = trial.members(3)
+    a, b, c = trial.sharers(3)
     a.grant(5)
     ahead_us = 4 * a.horizon_ticks * a.terms.tick_us
     remembered = a.seen._replace(sent_us=a.seen.sent_us - ahead_us)
@@ -159,8 +153,7 @@ def members_continue_the_clock(trial: Trial) -> None:
 
 def late_members_close_nothing(trial: Trial) -> None:
     """I2: a member of the time before a loss that returns after the wait begins no other wait."""
-    trial.one_record()
-    a, b, c = trial.members(3)
+    a, b, c = trial.sharers(3)
     a.grant(5)
     remembered = a.seen._replace(revision=a.seen.revision + 10_000)
     _lose(b)
@@ -173,8 +166,7 @@ def late_members_close_nothing(trial: Trial) -> None:
 
 def lost_claims_are_not_given_back(trial: Trial) -> None:
     """I2: a renewal of a lost claim reveals what was lost with it, also after the first notice."""
-    trial.one_record()
-    a, b, c = trial.members(3)
+    a, b, c = trial.sharers(3)
     claims = [a.grant(5), a.grant(5)]
     _lose(b)
     taken = b.grant(5).slot
@@ -217,8 +209,7 @@ def losses_are_waited_out(trial: Trial) -> None:
 def older_copies_are_noticed(trial: Trial) -> None:
     """I2: after an older copy of the state was restored, nothing is given twice."""
     store = trial.able(Rewinds)
-    trial.one_record()
-    a, b, c = trial.members(3)
+    a, b, c = trial.sharers(3)
     before = b.grant(5)
     copy = store.copy(trial.namespace)
     claims = [a.grant(a.horizon_ticks) for _ in range(3)]
@@ -319,8 +310,7 @@ def lost_states_are_noticed_until_written(trial: Trial) -> None:
 def older_copies_are_noticed_until_written(trial: Trial) -> None:
     """I2: after a verb that fails on an older copy, the next one still has to wait."""
     store = trial.able(Rewinds)
-    trial.one_record()
-    a, b = trial.members(2)
+    a, b = trial.sharers(2)
     before = b.grant(5)
     copy = store.copy(trial.namespace)
     for _ in range(3):

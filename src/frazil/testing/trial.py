@@ -234,6 +234,11 @@ class Trial:
         found[0].initialise(start)
         return found
 
+    def sharers(self, count: int) -> list[Member]:
+        """Members that share one record. Raises NotApplicable if a namespace has several."""
+        self.one_record()
+        return self.members(count)
+
     def one_record(self) -> None:
         """Raise NotApplicable if a namespace has several records."""
         if isinstance(self.store, Partitioned):

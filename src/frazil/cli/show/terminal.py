@@ -10,7 +10,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
@@ -39,11 +39,13 @@ def console() -> "Console":
 class Rows:
     """A table with a heading. On a narrow terminal each row becomes a list of its cells.
 
+    right: the names of right-aligned columns. The first column is not wrapped.
+
     A column that is thinner than its longest word cuts it, and columns of three characters are
     unreadable. From 80 columns on, a long word is folded instead.
     """
 
-    def __init__(self, columns: Sequence[str], right: Iterable[str]) -> None:
+    def __init__(self, *columns: str, right: Iterable[str] = ()) -> None:
         self._columns = columns
         self._right = frozenset(right)
         self._rows: list[tuple[RenderableType, ...]] = []
@@ -94,9 +96,7 @@ class Rows:
             yield Padding(Facts(pair for pair in pairs if str(pair[1])), (0, 0, 0, 2))
 
 
-def table(*columns: str, right: Iterable[str] = ()) -> Rows:
-    """A table with a heading; ``right`` names right-aligned columns. The first is not wrapped."""
-    return Rows(columns, right)
+table = Rows
 
 
 class Facts:

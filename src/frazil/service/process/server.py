@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import uvicorn
@@ -65,29 +65,29 @@ class _Sockets:
             self.resp.close()
 
 
-class _Server(uvicorn.Server):
-    """The HTTP server of one process.
+class _Task(NamedTuple):
+    """What one process serves, until a signal.
 
-    kept: whether another process keeps the listening socket open. stop_socket: becomes readable
-    when all workers stop, or their parent has died. on_start: called when requests are accepted and
-    signals are handled. reread: returns the settings as they are now in their file.
+    reread: returns the settings as they are now in their file. on_start: called when requests are
+    accepted and signals are handled. stop_socket: becomes readable when all workers stop, or their
+    parent has died.
     """
 
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        app: App,
-        sockets: _Sockets,
-        stop_socket: socket.socket | None,
-        on_start: Callable[[], None],
-        reread: Callable[[], Settings],
-    ) -> None:
+    settings: Settings
+    sockets: _Sockets
+    reread: Callable[[], Settings]
+    on_start: Callable[[], None] = lambda: None
+    worker: tuple[WorkerStats, int] | None = None
+    stop_socket: socket.socket | None = None
+
+
+class _Server(uvicorn.Server):
+    """The HTTP server of one process."""
+
+    def __init__(self, config: uvicorn.Config, app: App, task: _Task) -> None:
         super().__init__(config)
         self._app = app
-        self._sockets = sockets
-        self._stop_socket = stop_socket
-        self._on_start = on_start
-        self._reread = reread
+        self._task = task
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         del sockets  # the acceptor has them
@@ -97,22 +97,22 @@ class _Server(uvicorn.Server):
         await super().startup(sockets=[])
         if not self.started:
             return
-        settings = self._app.state.settings
+        settings = self._task.settings
         state = {"server_state": self.server_state, "app_state": self.lifespan.state}
         protocol: Any = self.config.http_protocol_class
         make = partial(protocol, config=self.config, **state)
         timeout_s = settings.client_timeout_us / 1e6
-        self._acceptor = Acceptor(self._sockets.http, make, settings.tls_context(), timeout_s)
+        self._acceptor = Acceptor(self._task.sockets.http, make, settings.tls_context(), timeout_s)
         self._sweeping = loop.create_task(self._sweep())
-        if self._stop_socket is not None:
-            loop.add_reader(self._stop_socket, self._on_stop)
-        self._on_start()
+        if self._task.stop_socket is not None:
+            loop.add_reader(self._task.stop_socket, self._on_stop)
+        self._task.on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         del sockets
         self._app.stop()
         await asyncio.sleep(_DRAIN_S)
-        if self._sockets.kept:
+        if self._task.sockets.kept:
             self._acceptor.stop()
         else:
             with suppress(TimeoutError):
@@ -130,7 +130,7 @@ class _Server(uvicorn.Server):
     def _reload(self) -> None:
         """Use new tokens, quotas, namespaces and certificates; an invalid file changes nothing."""
         try:
-            settings = self._reread()
+            settings = self._task.reread()
             tls = settings.tls_context()
             self._app.reload(settings, tls)
         except FrazilError as error:
@@ -140,8 +140,8 @@ class _Server(uvicorn.Server):
         logs.event("reloaded", tokens=len(settings.tokens))
 
     def _on_stop(self) -> None:
-        assert self._stop_socket is not None
-        asyncio.get_running_loop().remove_reader(self._stop_socket)
+        assert self._task.stop_socket is not None
+        asyncio.get_running_loop().remove_reader(self._task.stop_socket)
         self.should_exit = True
 
 
@@ -166,13 +166,14 @@ def _open_and_serve(settings: Settings, reread: Callable[[], Settings]) -> None:
     sockets = _open(settings)
     log_addresses = partial(_log_addresses, settings, sockets)
     if settings.workers == 1:
-        _serve(settings, sockets, reread, on_start=log_addresses)
+        _serve(_Task(settings, sockets, reread, log_addresses))
         return
     stats = WorkerStats(settings.workers)
     current = settings
 
     def work(index: int, stop_socket: socket.socket) -> None:
-        _serve(current, sockets, reread, (stats, index), stop_socket)
+        worker = stats, index
+        _serve(_Task(current, sockets, reread, worker=worker, stop_socket=stop_socket))
 
     def reload() -> None:
         nonlocal current  # for workers that replace others
@@ -282,17 +283,10 @@ def greeting(settings: Settings, port: int, resp_port: int | None) -> str:
     return "\n".join([f"frazil serves {names}.", "", *lines, "", ""])
 
 
-def _serve(
-    settings: Settings,
-    sockets: _Sockets,
-    reread: Callable[[], Settings],
-    worker: tuple[WorkerStats, int] | None = None,
-    stop_socket: socket.socket | None = None,
-    on_start: Callable[[], None] = lambda: None,
-) -> None:
-    """Serve in this process until a signal."""
+def _serve(task: _Task) -> None:
     sys.setswitchinterval(_SWITCH_S)
-    app = App(settings, resp=sockets.resp, worker=worker, layouts_checked=True)
+    settings, sockets = task.settings, task.sockets
+    app = App(settings, resp=sockets.resp, worker=task.worker, layouts_checked=True)
     config = uvicorn.Config(
         app,
         http=http_protocol(app, settings.client_timeout_us / 1e6, _connections(sockets)),
@@ -305,7 +299,7 @@ def _serve(
         timeout_graceful_shutdown=_SHUTDOWN_S,
     )
     with sockets.http, suppress(SystemExit):  # a failed start; the log has the reason
-        _Server(config, app, sockets, stop_socket, on_start, reread).run()
+        _Server(config, app, task).run()
 
 
 def _connections(sockets: _Sockets) -> int:
