@@ -10,7 +10,7 @@ and a person chooses the first value, with ``--start`` or ``--new``. Servers tha
 themselves (``icicle:``) each get a shard.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -181,10 +181,7 @@ def _in_postgres(registry: Registry, request: Request, option: str) -> "Postgres
     """The registry, for an option that only PostgreSQL has."""
     if request.url.opened_by.family != "postgresql":
         raise click.UsageError(f"{option} is for postgresql: URLs")
-    from frazil.registries.postgres.registry import PostgresRegistry
-
-    assert isinstance(registry, PostgresRegistry)
-    return registry
+    return cast("PostgresRegistry", registry)
 
 
 def _move(registry: Registry, request: Request) -> None:

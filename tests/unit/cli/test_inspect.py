@@ -2,13 +2,15 @@
 
 import json
 from pathlib import Path
+from uuid import UUID
 from xml.etree import ElementTree as ET
 
 import pytest
 from rich.console import Console
 
 from frazil.cli import inspect
-from frazil.layout.drawing import draw
+from frazil.layout.drawing import draw, draw_spans
+from frazil.reading.foreign import recognise
 from frazil.schemes.scheme import scheme
 
 
@@ -194,6 +196,17 @@ def test_colour_changes_no_character(name):
     assert text.plain == drawing
     backgrounds = {span.style.bgcolor for span in text.spans if hasattr(span.style, "bgcolor")}
     assert len(backgrounds) >= 2
+
+
+@pytest.mark.parametrize("width", [20, 80, 200])
+@pytest.mark.parametrize(
+    "given",
+    ["6ba7b810-9dad-11d1-80b4-00c04fd430c8", "01ARZ3NDEKTSV4RRFFQ69G5FAV", str(UUID(int=0))],
+)
+def test_colour_changes_no_character_of_another_systems_id(given, width):
+    found = recognise(given, 0)
+    drawing = draw_spans(found.spans, width=width)
+    assert inspect._coloured(drawing, {one.name: one.role for one in found.parts}).plain == drawing
 
 
 @pytest.mark.parametrize(("variable", "coloured"), [("FORCE_COLOR", True), ("NO_COLOR", False)])

@@ -3,20 +3,12 @@
 const KEY = "frazil-token";
 const TIMEOUT_MS = 8_000;
 
-/** An error reply; `message` is its detail, which ends with the next step. */
-export class Problem extends Error {
+/** An error reply; `message` is its detail, which ends with the next step. Status 0: no reply. */
+class Problem extends Error {
   constructor(status, body) {
     super(body.detail ?? `status ${status}`);
     this.status = status;
     this.title = body.title ?? "The request failed";
-  }
-}
-
-/** No reply: the service or the network is down. */
-export class Lost extends Error {
-  constructor() {
-    super("the page retries automatically");
-    this.title = "The service does not answer";
   }
 }
 
@@ -46,7 +38,7 @@ export const token = {
   },
 };
 
-/** Request a path relative to the page; with `body` as a POST. Throws Problem and Lost. */
+/** Request a path relative to the page; with `body` as a POST. Throws Problem. */
 export async function ask(path, body) {
   const headers = { accept: "application/json" };
   if (token.get()) headers.authorization = `Bearer ${token.get()}`;
@@ -67,7 +59,8 @@ export async function ask(path, body) {
     found = await reply.json(); // not JSON: the reply of a proxy, for example
   } catch {
     setLost(true);
-    throw new Lost();
+    const title = "The service does not answer";
+    throw new Problem(0, { title, detail: "the page retries automatically" });
   }
   setLost(false);
   if (status < 400) return found;

@@ -6,15 +6,13 @@ import { clockSpan, duration, large } from "./format.js";
 const [WIDTH, HEIGHT] = [240, 48];
 export const SPAN_S = 120;
 
-/** Counts since the start, in parts of equal length, as rates; the last part has not ended. */
-function ratesOf(counts, part_s) {
-  const whole = counts.length > 1 ? counts.slice(0, -1) : counts;
-  return whole.map((n, i) => ({ value: n / part_s, ago: (whole.length - 1 - i) * part_s }));
-}
-
-/** Draw such counts with a function of `line` or `chartIn`. Returns the last rate. */
+/**
+ * Draw counts since the start, in parts of equal length, as rates, with a function of `line` or
+ * `chartIn`; the last part has not ended. Returns the last rate.
+ */
 export function drawHistory(draw, counts, part_s, label) {
-  const points = ratesOf(counts, part_s);
+  const whole = counts.length > 1 ? counts.slice(0, -1) : counts;
+  const points = whole.map((n, i) => ({ value: n / part_s, ago: (whole.length - 1 - i) * part_s }));
   draw(points, Math.max(1, counts.length) * part_s, label);
   return points.at(-1)?.value ?? 0;
 }

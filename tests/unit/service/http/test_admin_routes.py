@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from frazil.service.inspection import FOUND_MOST
-from frazil.service.tokens import hash_of
 from tests.unit.service.conftest import START, Service
 
 ID = "1375354384404488193"
@@ -105,29 +104,6 @@ def test_status_counts(client):
     assert after["waits"] >= before["waits"]
     assert (after["ready"], after["why"], after["failures"]) == (True, None, 0)
     assert after["exhausted_in_s"] > 0
-
-
-def test_the_required_scope(tmp_path):
-    tokens = {"view": ["inspect"], "boss": ["admin"], "shop": ["issue"]}
-    config = CONFIG.split("[namespaces.typed]", maxsplit=1)[0] + "".join(
-        f'[[tokens]]\nname = "{name}"\nhash = "{hash_of(name)}"\n'
-        f'namespaces = ["plain"]\nscopes = {scopes}\n'
-        for name, scopes in tokens.items()
-    )
-    allowed = {"find": "view", "claims": "boss", "status": "boss"}
-    with Service(tmp_path, config) as service:
-        for what, right in allowed.items():
-            for name in (*tokens, "wrong", ""):
-                headers = {"Authorization": f"Bearer {name}"} if name else {}
-                method, body = ("POST", {"text": ID}) if what == "find" else ("GET", None)
-                reply = service.client.request(
-                    method, f"/v1/plain/{what}", json=body, headers=headers
-                )
-                expected = 200 if name == right else 403 if name in tokens else 401
-                assert reply.status_code == expected, (what, name)
-        boss = service.client.get("/v1/layouts", headers={"Authorization": "Bearer boss"})
-        assert [one["namespace"] for one in boss.json()["namespaces"]] == ["plain"]
-        assert service.client.get("/").status_code == 200  # the page itself tells nothing
 
 
 def test_a_registry_that_does_not_answer(tmp_path):

@@ -152,6 +152,11 @@ BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.
             },
             403,
         ),
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+        ({"origin": "{url}", "sec-fetch-site": "same-origin"}, 200),
         ({"user-agent": BROWSER, "referer": "{url}/"}, 200),
         ({"user-agent": BROWSER, "sec-fetch-site": "same-origin"}, 200),
         ({"user-agent": BROWSER, "sec-fetch-site": "none", "sec-fetch-dest": "document"}, 200),
@@ -161,7 +166,11 @@ def test_a_page_uses_up_no_ids_of_an_open_service(service, headers, status):
     """A browser omits Sec-Fetch for http on a network, and a page can omit the referrer."""
     sent = {name: value.format(url=service.url) for name, value in headers.items()}
     assert service.client.get("/v1/a/id", headers=sent).status_code == status
-    assert service.client.get("/", headers={"user-agent": BROWSER}).status_code == 200
+    assert service.client.post("/v1/a/ids?n=5", headers=sent).status_code == status
+    link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    link |= {"sec-fetch-dest": "document", "user-agent": BROWSER}
+    for path in ("/", "/livez"):
+        assert service.client.get(path, headers=link).status_code == 200
 
 
 def test_a_token_sees_only_its_namespaces(guarded):

@@ -6,7 +6,6 @@ import json
 import re
 import signal
 import socket
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -174,24 +173,6 @@ def resident(service):
         pytest.skip("how much memory another process has is read from /proc")
     (kilobytes,) = re.findall(r"^VmRSS:\s+(\d+) kB", status.read_text(), re.MULTILINE)
     return int(kilobytes) << 10
-
-
-def test_memory_is_bounded_if_replies_are_not_read(service):
-    """The client requests 300 MB and reads nothing: the service stops reading."""
-    before = resident(service)
-    with wire(service) as one:
-        one.setblocking(False)
-        data = b"FRAZIL.IDS a %d\r\n" % IDS_MOST * 1_000
-        with contextlib.suppress(BlockingIOError):
-            while data:
-                data = data[one.send(data) :]
-        deadline = time.monotonic() + 5
-        while time.monotonic() < deadline:
-            assert resident(service) - before < 64 << 20
-            time.sleep(0.1)
-    with wire(service) as one:
-        one.sendall(b"PING\r\n")
-        assert one.recv(100) == b"+PONG\r\n"
 
 
 def test_tokens(start):
