@@ -32,7 +32,6 @@ INTERPRETED = {
     "processes/test_restarts.py",
     "processes/test_signals.py",
     "processes/test_threads.py",
-    "processes/test_torture.py",
     "unit/generator",
     "unit/registries/sqlite",
     "unit/registries/test_shared_links.py",

@@ -335,9 +335,9 @@ def test_a_table_of_an_older_version(one):
     assert after(one) == 0
 
 
-def under_load(step_s: float, seed: int = 1, broken: str = "") -> tuple[int, int]:
+def under_load(step_s: float) -> tuple[int, int]:
     """Repeats of how many IDs, in sessions that do not stop while three dumps are put back."""
-    with trial(8, broken=broken, horizon="2s", seed=seed) as running:
+    with trial(8, horizon="2s") as running:
         running.progress()
         url = running.server.url()
         with psycopg.connect(url, autocommit=True) as link:

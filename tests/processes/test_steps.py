@@ -48,13 +48,13 @@ def test_a_program_that_reads_the_file_leaves_the_lock(crew, place):
     url = initialise(f"sqlite:{place}/claims.db", COUNTER)
     path = str(place / "claims.db")
     workers = [
-        crew.start("reading", name=f"w{n}", url=url, path=path, scheme=COUNTER, n=150)
+        crew.start("reading", name=f"w{n}", url=url, path=path, scheme=COUNTER, n=50)
         for n in range(4)
     ]
     for worker in workers:
         crew.finish(worker)
     assert errors(place) == []
-    assert count(place) == (600, 0)
+    assert count(place) == (200, 0)
 
 
 def test_a_waiting_process_names_the_holder_and_forks_do_not_wait(crew, place):

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from frazil_torture.file import WAYS
 from frazil_torture.schedule import schedule
 from tests.needs import needs
 from tests.processes.harness import WORKERS
+from tests.tools.waiting import until
 
 START = "from frazil.cli import main; main(prog_name='frazil')"
 SECONDS = 0.5  # of each fault
@@ -100,6 +100,7 @@ def test_each_fault_finds_duplicates(wrong, place):
     assert told["duplicates"] == sum(fault["duplicates"] for fault in told["faults"])
 
 
+@not_frazils
 def test_a_standby_that_missed_writes_is_found(place):
     arguments = "--system", "wrong:overtaken", "--own", "standby"
     code, told = torture(*arguments, faults="failover", place=place)
@@ -206,13 +207,6 @@ def alive(place):
     return found
 
 
-def until(true, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return true()
-
-
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds processes in /proc")
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
 def test_nothing_outlives_a_run(how, place):
@@ -226,19 +220,20 @@ def test_nothing_outlives_a_run(how, place):
         start_new_session=True,
     ) as run:
         try:
-            assert until(lambda: list(place.glob("*/fork/p0.0.first")))
+            until(lambda: list(place.glob("*/fork/p0.0.first")), "the first ID")
             assert any("worker" in command for command in alive(place).values())
             assert any("-server" in command for command in alive(place).values())
             run.send_signal(getattr(signal, how))
             run.wait(30)
-            assert until(lambda: not alive(place)), alive(place)
-            assert until(lambda: not list(place.iterdir())), list(place.iterdir())
+            until(lambda: not alive(place), "the end of its processes")
+            until(lambda: not list(place.iterdir()), "the end of its folders")
         finally:
             for pid in alive(place):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("own", ["sqlite", "redis"])
 def test_frazil_repeats_under_no_fault(own, place):
     expected = {}
@@ -263,6 +258,7 @@ def test_frazil_id_repeats_under_no_restore(place):
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("seed", [1, 2])
 def test_frazil_repeats_in_no_mix(seed, place):
     """One seed restores the store, the other sets the clock back.

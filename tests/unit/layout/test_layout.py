@@ -1,10 +1,8 @@
 """Layouts against the published numbers, and every way in which one can be wrong."""
 
 import copy
-import json
 import pickle
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ import pytest
 from frazil.errors import LayoutError
 from frazil.layout.layout import Layout
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 TEXTS = {
     "icicle": "sign:1=0 time:41 node:10 sequence:12 @1ms since 2016-02-18T09:43:20.316Z",
     "discord": "time:42 node.worker:5 node.process:5 sequence:12 @1ms since 2015-01-01T00:00:00Z",
@@ -32,12 +29,6 @@ TEXTS = {
 LAYOUTS = {name: Layout.parse(text) for name, text in TEXTS.items()}
 
 
-def vectors(name: str, cases: str = "cases") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((VECTORS / f"{name}.json").read_text())[cases]
-    assert found
-    return found
-
-
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_canonical_text_round_trips(text: str) -> None:
     layout = Layout.parse(text)
@@ -45,9 +36,6 @@ def test_a_canonical_text_round_trips(text: str) -> None:
     assert Layout.parse(str(layout)) == layout
     assert eval(repr(layout)) == layout
     assert hash(layout) == hash(Layout.parse(text))
-
-
-# --- the published numbers
 
 
 # --- what is a layout
