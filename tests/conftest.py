@@ -24,6 +24,11 @@ from tests.markers import LONG, is_in, marks
 
 QUICK = "not long and not nightly"
 
+# Where a setting of the machine keeps Python from keeping bytecode, each worker would compile the
+# tests, and each of the hundreds of processes that they start would compile frazil.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Without a path and without ``-m``, leave out what is long or for the night."""
