@@ -20,6 +20,7 @@ from frazil.errors import ConfigError, brief
 HEAD_BYTES = 4 << 20
 """The most that a header and the lines before it may have."""
 _DELIMITERS = ",\t;|"
+_MARK = "\ufeff"
 _SNIFFED_LINES = 50
 _FIELD_BYTES = 16  # of Arrow, beside its text
 
@@ -56,6 +57,9 @@ def read_head(
     if at >= len(lines):
         problem = f"{shown(file)} is empty; a CSV file needs at least a header"
         raise ConfigError(problem, path=file)
+    plain = lines[at].lstrip(_MARK)  # DuckDB would drop marks from the first value
+    before = "".join(lines[:at]) + _MARK * (len(lines[at]) - len(plain))
+    lines[at] = plain
     rest = lines[at : at + _SNIFFED_LINES]
     if delimiter is None:
         delimiter = "\t" if ending_of(file) == ".tsv" else _likely_delimiter(rest)
@@ -81,7 +85,7 @@ def read_head(
     return CsvHead(
         delimiter,
         tuple(names) if header else tuple(str(i + 1) for i in range(len(names))),
-        len("".join(lines[:at]).encode("utf-8", "surrogateescape")),
+        len(before.encode("utf-8", "surrogateescape")),
         at,
         last[len(last.rstrip("\r\n")) :],
         1 + sum(map(len, rest)) // len(rest) + _FIELD_BYTES * len(names),

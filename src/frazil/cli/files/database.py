@@ -103,7 +103,7 @@ def check_rows(reading: Reading, rows: int) -> None:
     doubtful = not rows if reading.rows is None else rows != reading.rows
     if doubtful and not reading.typed:
         known = sum(1 for _ in _numbers(reading))
-        if known and known != rows:  # lines that end in \r are not counted
+        if known and known != rows:
             problem = f"DuckDB has read {rows} rows of {known}; please report this"
             raise ConfigError(f"{shown(reading.files[0])}: {problem}", path=reading.files[0])
 

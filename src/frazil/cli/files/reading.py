@@ -10,7 +10,7 @@ is compressed, because zstd that is cut off would be a shorter table.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -23,7 +23,17 @@ from frazil.cli.files.options import Memory
 from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
 
+_LARGE_BYTES = 128 << 20
 _MARKS = re.compile(rb"\A(\xef\xbb\xbf)+")
+
+
+def _counter(size_bytes: int) -> Callable[[bytes, bytes], int]:
+    """Counts a byte in a block: by numpy in a large file, where that saves more than its import."""
+    if size_bytes < _LARGE_BYTES:
+        return bytes.count
+    import numpy as np
+
+    return lambda block, byte: int(np.count_nonzero(np.frombuffer(block, np.uint8) == byte[0]))
 
 
 @dataclass(frozen=True)
@@ -95,13 +105,14 @@ class Reading:
             before += head.before
         end, last = source.head.end[-1:].encode() or b"\n", b""
         quotes = lines = 0
+        count = _counter(0 if once else path.stat().st_size)
 
         def table() -> Iterator[bytes]:
             nonlocal quotes, lines, last
             for last in chain([start[before:]], blocks):
                 if self.kind == "csv":
-                    quotes += last.count(b'"')
-                    lines += last.count(end)
+                    quotes += count(last, b'"')
+                    lines += count(last, end)
                 yield last
 
         if once or charset or before:

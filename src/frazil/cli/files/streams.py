@@ -81,9 +81,9 @@ class Source:
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines of a text, by number."""
-        rest, number = b"", self.head.lines
+        rest, number, end = b"", self.head.lines, self.head.end[-1:].encode() or b"\n"
         for block in self.blocks():
-            *whole, rest = (rest + block).split(b"\n")
+            *whole, rest = (rest + block).split(end)
             for line in whole:
                 number += 1
                 yield number, line

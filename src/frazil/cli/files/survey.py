@@ -73,17 +73,15 @@ def fields_query(scheme: Scheme | None, file: int, rows: str) -> str:
     """What a file adds to ``found``. A row has a position ``nr``, and a ``key`` if it is valid."""
     conditions = _foreign(scheme).values()
     foreign = " OR ".join(conditions) or "false"
-    differ = "".join(
-        f", count(*) FILTER ({each}) AS foreign_{i}" for i, each in enumerate(conditions)
-    )
+    differ = "".join(f", count_if({each}) AS foreign_{i}" for i, each in enumerate(conditions))
     return (
         f"SELECT {file} AS file, node, count(*) AS rows, count(key) AS valid, "
         "count(before) AS linked, coalesce(bool_and(key > before), true) AS ordered, "
         "min(key) AS low, max(key) AS high, min(tick) AS first_tick, max(tick) AS last_tick, "
-        "count(*) FILTER (tick < latest) AS late, max(latest - tick) AS late_ticks, "
-        "arg_max(nr, latest - tick) FILTER (tick < latest) AS late_at, "
-        f"min(nr) FILTER ({foreign}) AS foreign_at, "
-        f"count(*) FILTER ({foreign}) AS foreign_ids{differ} FROM (SELECT *, lag(key) OVER () "
+        "count_if(tick < latest) AS late, max(latest - tick) AS late_ticks, "
+        "arg_max(CASE WHEN tick < latest THEN nr END, latest - tick) AS late_at, "
+        f"min(CASE WHEN {foreign} THEN nr END) AS foreign_at, "
+        f"count_if({foreign}) AS foreign_ids{differ} FROM (SELECT *, lag(key) OVER () "
         "AS before, max(tick) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS "
         f"latest FROM (SELECT nr, key, {_role(scheme, 'time')} AS tick, {_role(scheme, 'node')} "
         f"AS node FROM ({rows}))) GROUP BY node"

@@ -83,6 +83,7 @@ def test_csv_byte_order_mark_before_a_quote(tmp_path, head, packed, to):
         ('"Item,",qty\nnail,1\n'.encode("utf-16"), "utf-16"),
         ('\ufeff"Item,",qty\nnail,1\n'.encode(), "utf-8"),
         ('\ufeff\ufeff"Item,",qty\nnail,1\n'.encode(), None),
+        ('\n\ufeff"Item,",qty\nnail,1\n'.encode(), None),
     ],
 )
 def test_csv_byte_order_mark_of_any_form(tmp_path, data, charset):
@@ -175,6 +176,12 @@ def test_csv_quote_that_never_closes_is_an_error(tmp_path, rows, end):
         with pytest.raises(ConfigError, match=rf"line {line}\b") as caught:
             stamped(path, "csv", to)
         assert caught.value.line == line
+
+
+def test_csv_rows_of_old_line_ends_are_counted(tmp_path):
+    """DuckDB drops the last row, whose quote never closes; that they are even hides it."""
+    with pytest.raises(ConfigError, match="has read 0 rows of 1"):
+        stamped(put(tmp_path, 'a"b\r"c\r'), "csv", "csv")
 
 
 def test_csv_text_behind_a_quote_is_an_error(tmp_path):
