@@ -142,8 +142,8 @@ class Auditor:
             )
             for position, number, text, raw, kind in found:
                 reason = self._reason(number if text is None else text, raw, kind)
-                shown_text = f"{raw[:_SHOWN]}..." if raw and len(raw) > _SHOWN else raw or ""
-                self.first_invalid.append((position, shown_text, reason))
+                begins = f"{raw[:_SHOWN]}..." if raw and len(raw) > _SHOWN else raw or ""
+                self.first_invalid.append((position, begins, reason))
 
     def _reason(self, value: int | str | None, raw: str | None, kind: str) -> str:
         """Why a value is not an ID."""
@@ -282,6 +282,7 @@ def _audited(reading: Reading, name: str, index: int, scheme: Scheme | None) -> 
         from frazil.cli.files.typed_files import direct
 
         batches = direct(reading)
+        assert batches is not None
         at = _index(batches.schema.names, name, file)
         some = pa.schema([batches.schema.field(at)])
         one = replace(batches, schema=some, read=lambda: (b.select([at]) for b in batches.read()))

@@ -62,7 +62,7 @@ def unreadable(reading: Reading, error: Exception) -> ConfigError:
     """The error for files that DuckDB cannot read: the line and what is wrong with it."""
     # Without the options of DuckDB, which frazil does not have.
     text = " ".join(str(error).split())
-    said = re.split(r" ?(Possible|Try setting|This can happen|LINE 1:) ?", text)[0][:400]
+    said = re.split(r" ?(Possible|Try setting|This can happen|LINE 1:|Detail:) ?", text)[0][:400]
     if "IO Error" in text and ("write" in text or "temp" in text.lower()):
         return ConfigError(f"cannot write temporary files in {reading.folder.parent}: {said}")
     if found := fault(reading, text):

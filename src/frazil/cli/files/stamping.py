@@ -41,7 +41,9 @@ def stamp(
         on_progress(share, ids.count)
 
     try:
-        typed = _typed(reading)
+        if reading.typed and not (typed := direct(reading)) and reading.kind == "arrow":
+            problem = "Arrow files in Hive partitions, or with different columns, cannot be read"
+            raise ConfigError(f"{problem} together; stamp them one by one")
         if to in ("csv", "jsonl"):
             for text in _texts(reading, typed, place, to, ids):
                 with whole():
@@ -64,24 +66,13 @@ def stamp(
 
         write_typed(to, file, replace(rows, schema=schema, read=stamped), place.column)
     except (duckdb.Error, pa.ArrowException) as error:
-        raise ((typed and typed.errors) or [unreadable(reading, error)])[0] from None
+        raise unreadable(reading, error) from None
 
 
 def _check_new(reading: Reading, column: str, names: Sequence[str]) -> None:
     if column in names:
         problem = f"{shown(reading.files[0])} already has a column {column!r}; name another with"
         raise ConfigError(f"{problem} --column", column=column)
-
-
-def _typed(reading: Reading) -> Batches | None:
-    """The rows of Parquet and Arrow files of one schema; None if DuckDB has to read them."""
-    found = direct(reading) if reading.typed else None
-    if found is None or (found.alike and not reading.keys):
-        return found
-    if reading.kind == "arrow":
-        problem = "Arrow files in Hive partitions, or with different columns, cannot be read"
-        raise ConfigError(f"{problem} together; stamp them one by one")
-    return None
 
 
 def _by_duckdb(reading: Reading) -> Batches:

@@ -28,8 +28,7 @@ class Batches:
     """Rows in record batches.
 
     read: begins to read them. rows: how many, if the files tell. codecs: the compression of each
-    column of Parquet; plain: those without a dictionary. alike: whether all files have this schema.
-    errors: of the rows that DuckDB read, which says less.
+    column of Parquet; plain: those without a dictionary.
     """
 
     schema: Any
@@ -37,28 +36,22 @@ class Batches:
     rows: int = 0
     codecs: dict[str, str] = field(default_factory=dict)
     plain: frozenset[str] = frozenset()
-    alike: bool = True
-    errors: list[ConfigError] = field(default_factory=list)
 
     def __arrow_c_stream__(self, requested: Any = None) -> Any:
         """What DuckDB reads, from the beginning for each query."""
-
-        def noted() -> Iterator[Any]:
-            try:
-                yield from self.read()
-            except ConfigError as error:
-                self.errors.append(error)
-                raise
-
-        reader = pa.RecordBatchReader.from_batches(self.schema, noted())
+        reader = pa.RecordBatchReader.from_batches(self.schema, self.read())
         return reader.__arrow_c_stream__(requested)
 
 
-def direct(reading: Reading) -> Batches:
-    """Batches as the files have them. Raises ConfigError if one is of another format."""
+def direct(reading: Reading) -> Batches | None:
+    """Batches as the files have them; None if their columns differ, or folders add some.
+
+    Raises ConfigError if a file is of another format.
+    """
     files = [_opened(reading, file) for file in reading.files]
     first = files[0]
-    alike = all(first.schema.equals(each.schema) for each in files)
+    if reading.keys or not all(first.schema.equals(each.schema) for each in files):
+        return None
 
     def read() -> Iterator[Any]:
         for file in reading.files:
@@ -68,13 +61,13 @@ def direct(reading: Reading) -> Batches:
                 raise ConfigError(f"cannot read {file} to its end: {error}", path=file) from None
 
     if reading.kind == "arrow":
-        return Batches(first.schema, read, alike=alike)
+        return Batches(first.schema, read)
     rows = sum(each.metadata.num_rows for each in files)
     some = first.metadata.num_row_groups
     columns = first.metadata.row_group(0).to_dict()["columns"] if some else []
     codecs = {each["path_in_schema"]: each["compression"].lower() for each in columns}
     plain = {each["path_in_schema"] for each in columns if not each["has_dictionary_page"]}
-    return Batches(first.schema_arrow, read, rows, codecs, frozenset(plain), alike)
+    return Batches(first.schema_arrow, read, rows, codecs, frozenset(plain))
 
 
 def _opened(reading: Reading, file: str) -> Any:

@@ -140,6 +140,21 @@ def test_invalid_file_is_an_error(tmp_path, arrow, kind):
         stamped(put(tmp_path, "a,b\n"), kind, "csv")
 
 
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+def test_a_damaged_batch_is_an_error(tmp_path, arrow, to):
+    """DuckDB reads the batches for text, and shows Python's traceback."""
+    path = tmp_path / "in.arrow"
+    table = arrow.table({"a": range(100_000)})
+    with arrow.ipc.new_file(str(path), table.schema) as writer:
+        writer.write_table(table, max_chunksize=1_000)
+    data = path.read_bytes()
+    middle = len(data) // 2
+    path.write_bytes(data[:middle] + bytes(20_000) + data[middle + 20_000 :])
+    with pytest.raises(ConfigError, match=r"cannot read .* to its end") as caught:
+        stamped(path, "arrow", to)
+    assert "Traceback" not in str(caught.value)
+
+
 def test_arrow_keeps_types_and_metadata(tmp_path, arrow):
     import pyarrow.ipc
 
