@@ -66,7 +66,7 @@ def test_no_time_is_ahead_of_the_clock(kind, place):
         workers = [crew.start(WORKER, url=url, seconds=SECONDS) for _ in range(MEMBERS)]
         told = [json.loads(crew.finish(each)) for each in workers]
     print(kind, *told, sep="\n")  # noqa: T201 - pytest shows it on request
-    assert sum(each["made"] for each in told) > 100 * MEMBERS
+    assert sum(each["made"] for each in told) > 20 * MEMBERS
     assert max(each["ahead_us"] for each in told) <= TICK_US + BOUNDS_US.get(kind, 0)
 
 
