@@ -2,8 +2,8 @@
 
 Most URLs name a registry, from which a generator in this process claims node numbers. ``icicle:``
 names servers that make the IDs themselves, and ``http:`` names a service. All three are used in the
-same way. The arguments become one ``Request``, and the kind of its URL selects the module that
-opens the generator (``frazil.inputs.kinds``).
+same way. The arguments become one ``Request``. For ``icicle:`` and ``http:`` the kind of its URL
+names the module that opens the generator (``frazil.inputs.kinds``).
 """
 
 from collections.abc import Mapping

@@ -33,7 +33,7 @@ cdef class Walk:
     cdef long long lead_ticks            # how far ahead of the due tick the cursor may go
     cdef bint scattered_start            # each tick begins at a random cell
     # The claim held: set by adopt and begin; prolong moves until, leave moves start.
-    cdef public ProcessIdentity identity  # of the process that holds it; rise changes it
+    cdef public ProcessIdentity identity  # of the process that holds it; restart changes it
     cdef readonly unsigned long long node  # node number
     cdef readonly long long start        # its first tick
     cdef readonly long long until        # the first tick after it
@@ -62,7 +62,7 @@ cdef class Walk:
     cdef long long next_until
     cdef readonly bint wanting           # half of the claim is used, and none is queued
     cdef long long mark                  # the tick in which half is used, and the cell in it
-    cdef unsigned long long mark_cell    # (0: the tick's beginning); set by halve
+    cdef unsigned long long mark_cell    # (0: the tick's beginning); set by mark_half
     # Counts, kept by stretch.
     cdef readonly unsigned long long issued   # cells drawn before this stretch, of all claims
     cdef unsigned long long counted      # the first cell that is not in `issued` yet
