@@ -53,7 +53,7 @@ def set_up(
 
 
 def _break(server: Postgres, how: str) -> None:
-    (source,) = server.sql("SELECT pg_get_functiondef('frazil_id'::regproc)")[0]
+    (source,) = server.sql("SELECT pg_get_functiondef('frazil_id(text)'::regprocedure)")[0]
     if how == "in_a_row":
         server.sql(_IN_A_ROW)
         return

@@ -89,7 +89,7 @@ def server_with_clock() -> Iterator[tuple]:
 
 def change(server, old, new):
     """Change the function."""
-    (text,) = server.sql("SELECT pg_get_functiondef('frazil_id'::regproc)")[0]
+    (text,) = server.sql("SELECT pg_get_functiondef('frazil_id(text)'::regprocedure)")[0]
     assert old in text
     server.sql(text.replace(old, new))
 
@@ -152,7 +152,9 @@ def put_back(broken):
         set_up(server, "5s", database="shop")
         if broken:
             with psycopg.connect(shop, autocommit=True) as link:
-                (text,) = link.execute("SELECT pg_get_functiondef('frazil_id'::regproc)").fetchone()
+                (text,) = link.execute(
+                    "SELECT pg_get_functiondef('frazil_id(text)'::regprocedure)"
+                ).fetchone()
                 link.execute(text.replace("d.oid, d.xmin, ", ""))
                 link.execute(MANY)
         asked(shop)

@@ -59,7 +59,7 @@ class Shop:
 
     def change(self, *changes: tuple[str, str]) -> None:
         """Change the function."""
-        ((text,),) = self.sql("SELECT pg_get_functiondef('frazil_id'::regproc)")
+        ((text,),) = self.sql("SELECT pg_get_functiondef('frazil_id(text)'::regprocedure)")
         for old, new in changes:
             assert old in text
             text = text.replace(old, new)

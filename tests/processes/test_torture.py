@@ -238,7 +238,7 @@ def test_nothing_outlives_a_run(how, place):
 def test_frazil_repeats_under_no_fault(own, place):
     expected = {}
     if own == "sqlite":
-        servers = "store-kill", "failover", "sequences"
+        servers = "messages", "store-kill", "failover", "sequences"
         expected = dict.fromkeys(servers, "unavailable") | {"hosts": "refused"}
     faults = ",".join(FAULTS) if own == "sqlite" else "earlier,raise,messages,store-kill,store-wipe"
     code, told = torture("--own", own, faults=faults, place=place)

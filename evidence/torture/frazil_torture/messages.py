@@ -16,11 +16,12 @@ from pathlib import Path
 
 from frazil_torture.clock import FakeClock
 from frazil_torture.fault import Fault
+from frazil_torture.file import File
 from frazil_torture.id_log import number_of
 from frazil_torture.job import Job
 from frazil_torture.life import Life
 from frazil_torture.systems import known
-from frazil_torture.trial import Trial
+from frazil_torture.trial import Trial, Unavailable
 
 __all__ = ["MESSAGES", "answer"]
 
@@ -35,6 +36,8 @@ _BURST, _BURST_NS = 16, 500_000_000  # replies that are written together
 
 def _messages(trial: Trial) -> None:
     """Four hosts, each with a clock of its own."""
+    if isinstance(trial.world.store, File):
+        raise Unavailable("hosts do not share a file")
     preload = Path(trial.fake_clock().env["LD_PRELOAD"])
     hosts = []
     for number, offset_s in enumerate(_OFFSETS_S):

@@ -66,12 +66,14 @@ class TableRegistry(RecordRegistry):
         try:
             return self._repeated(verb)
         except NoTable as error:
-            raise NoTable(
+            raise ConfigError(
                 f"{self.url}: table frazil_namespace does not exist; create it with "
                 f"{self.init_command}, or as an administrator: {self.by_hand()}. After a lost "
                 "table members wait one horizon",
                 **error.facts,
             ) from error
+        except Collided as error:
+            raise RegistryUnavailable(str(error.args[0]), **error.facts) from error
 
     def _repeated(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         for tried in range(1, _TRIES):
@@ -82,8 +84,11 @@ class TableRegistry(RecordRegistry):
         return super().perform(verb)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        with suppress(NoTable):
+        try:
             return super().initialise(ask, start)
+        except ConfigError as error:
+            if not isinstance(error.__cause__, NoTable):
+                raise
         self.create_table()
         return super().initialise(ask, start)
 

@@ -176,7 +176,7 @@ class Unsealed:
             registry = connect(os.environ["FRAZIL_URL"], "torture", frazil.scheme())
             registry.initialise(ask_of(LastSeen()), 0)
             registry.add_ids(ask_of(LastSeen()), frazil.scheme())
-            ((text,),) = link.execute("SELECT pg_get_functiondef('frazil_id'::regproc)")
+            ((text,),) = link.execute("SELECT pg_get_functiondef('frazil_id(text)'::regprocedure)")
             assert "seal = 0 OR" in text
             link.execute(text.replace("seal = 0 OR", ""))
         return link
