@@ -8,13 +8,15 @@
 --          slot:FIRST:N: MessagePack of start, since_us, token, holder.
 --
 -- A token of an earlier era is void, so that a loss need not update each slot. A renewal reads and
--- writes one slot and its page; a grant reads all pages of the range, about 3 us each, and writes
--- one. A verb saves its changes by one HSET at its end, so a script that fails changes nothing.
+-- writes one slot and its page; a grant reads some pages (see ``record.choose``), about 3 us each,
+-- and writes one. A verb saves its changes by one HSET at its end, so a script that fails changes
+-- nothing.
 
 local FORMAT = 1
 local PAGE, BYTES = 32, 16
 local PAIRS = '<' .. string.rep('dd', PAGE)
 local PAGES_AT_ONCE = 1000
+local PAGES_SEEN = 4
 local LARGEST = 9007199254740992
 
 local record = { changes = {}, pages = {}, WAITS = '?' }
@@ -142,6 +144,9 @@ end
 
 function record.put(n, till, start, token, holder, since_us)
   local number, at = math.floor(n / PAGE), n % PAGE * BYTES
+  if record.pages[number] == nil then -- not seen, or not there
+    record.pages[number] = redis.call('HMGET', KEYS[1], record.page_name(number))[1]
+  end
   local page = record.pages[number] or string.rep('\0', PAGE * BYTES)
   local pair = struct.pack('<dd', till, token and record.era or 0)
   page = string.sub(page, 1, at) .. pair .. string.sub(page, at + BYTES + 1)
@@ -161,65 +166,86 @@ function record.save()
   redis.call('HSET', KEYS[1], unpack(record.changes))
 end
 
-function record.load_pages()
-  record.touched = tonumber(redis.call('HMGET', KEYS[1], 'touched:' .. ARGV[5])[1] or 0)
-  if not (record.touched <= tonumber(ARGV[6])) then -- written by another program; also NaN
-    error('more slots were given than there are')
+-- Reads ``count`` pages of all, from number ``first`` on (page 0 follows the last one), and returns
+-- their numbers in order.
+function record.load_pages(first, count, all)
+  local numbers, names = {}, {}
+  for i = 1, count do
+    numbers[i] = (first + i - 1) % all
+    names[i] = record.page_name(numbers[i])
   end
-  local last = math.ceil(record.touched / PAGE) - 1
-  for from = 0, last, PAGES_AT_ONCE do
-    local names = {}
-    for number = from, math.min(from + PAGES_AT_ONCE - 1, last) do
-      names[#names + 1] = record.page_name(number)
-    end
-    for i, page in ipairs(redis.call('HMGET', KEYS[1], unpack(names))) do
-      record.pages[from + i - 1] = page
+  for from = 1, count, PAGES_AT_ONCE do
+    local to = math.min(from + PAGES_AT_ONCE - 1, count)
+    for i, page in ipairs(redis.call('HMGET', KEYS[1], unpack(names, from, to))) do
+      record.pages[numbers[from + i - 1]] = page
     end
   end
+  table.sort(numbers)
+  return numbers
 end
 
--- The slot for a grant, as Slots.best_free and Slots.lowest_floor have it, and its floor. One pass
--- over the slots ever given; those beyond have the floor "guard", as released ones have.
+-- The slot for a grant, as Slots.best_free and Slots.lowest_floor have it, and its floor. Of many
+-- slots it sees PAGES_SEEN pages from a random one on; if none of them is free, it takes one that
+-- was never given, and only if there is none it sees all. So its cost does not grow.
 function record.choose(now, size, timed)
+  record.touched = tonumber(redis.call('HMGET', KEYS[1], 'touched:' .. ARGV[5])[1] or 0)
+  if not (record.touched <= size) then -- written by another program; also NaN
+    error('more slots were given than there are')
+  end
+  local pages = math.ceil(record.touched / PAGE)
+  local given = timed and record.guard <= now
+  local untouched = record.touched < size and record.touched or nil
+  if given and pages > PAGES_SEEN then
+    local first = (tonumber(string.sub(ARGV[2], 1, 8), 16) or 0) % pages
+    local best = record.scan(record.load_pages(first, PAGES_SEEN, pages), now)
+    local n = best.fit or best.free or untouched
+    if n then
+      return n, best.fit and best.fit_till or record.guard
+    end
+  end
+  local best = record.scan(record.load_pages(0, pages, pages), now)
+  local free = best.free or untouched
+  if given and (best.fit or free) then
+    return best.fit or free, best.fit and best.fit_till or record.guard
+  elseif best.unheld or free then
+    return best.unheld or untouched or free, record.guard
+  end
+  return best.least, best.least_till
+end
+
+-- One pass over the slots ever given of some pages. fit: the free one with the greatest floor, and
+-- fit_till that floor; free: the first one whose floor is the guard, and unheld the first of those
+-- that is not held; least: the one with the least floor, least_till.
+function record.scan(numbers, now)
   local guard, era = record.guard, record.era
-  local fit, free, unheld, least, least_held
-  local fit_till, least_till = guard, math.huge
-  record.load_pages()
-  local n = 0
-  while n < record.touched do
-    local page = { struct.unpack(PAIRS, record.pages[n / PAGE]) }
+  local best = { fit_till = guard, least_till = math.huge }
+  for _, number in ipairs(numbers) do
+    local page = { struct.unpack(PAIRS, record.pages[number]) }
+    local n = number * PAGE
     for at = 1, 2 * math.min(PAGE, record.touched - n), 2 do
       local till = page[at]
       if till <= guard then
-        free = free or n
-        if not unheld and not (page[at + 1] == era and till > now) then
-          unheld = n
+        best.free = best.free or n
+        if not best.unheld and not (page[at + 1] == era and till > now) then
+          best.unheld = n
         end
       elseif till <= now then
-        if till > fit_till then
-          fit, fit_till = n, till
+        if till > best.fit_till then
+          best.fit, best.fit_till = n, till
         end
-        if till < least_till then
-          least, least_till, least_held = n, till, false
+        if till < best.least_till then
+          best.least, best.least_till, best.least_held = n, till, false
         end
-      elseif till <= least_till then
+      elseif till <= best.least_till then
         local taken = page[at + 1] == era
-        if till < least_till or (least_held and not taken) then
-          least, least_till, least_held = n, till, taken
+        if till < best.least_till or (best.least_held and not taken) then
+          best.least, best.least_till, best.least_held = n, till, taken
         end
       end
       n = n + 1
     end
   end
-  if n < size then
-    free, unheld = free or n, unheld or n
-  end
-  if timed and guard <= now and (fit or free) then
-    return fit or free, fit and fit_till or guard
-  elseif unheld or free then
-    return unheld or free, guard
-  end
-  return least, least_till
+  return best
 end
 
 -- Adds six texts for each slot ever given to a reply.
