@@ -252,6 +252,7 @@ def schedule(seed):
 
 @pytest.mark.parametrize("world", WORLDS)
 @settings(max_examples=settings.default.max_examples // 8)
+@example(seed=209111, start=0)  # another horizon, no claim, in the wait
 @example(seed=1_000_000, start=None)  # near the end, every slot is used to its end before that
 @given(seed=st.integers(0, 2**32), start=st.sampled_from([None, 0, 0, 3, 10**18 - 1]))
 def test_the_script_answers_as_the_record_does(server, world, seed, start):

@@ -79,6 +79,10 @@ class Terms:
         return (us - self.epoch_us) // self.tick_us
 
 
+VISITOR = -1
+"""The revision of what is told to a record by a member that knows another one of its namespace."""
+
+
 class LastSeen(NamedTuple):
     """The identity, revision and clock of the record in the last reply.
 
@@ -123,7 +127,8 @@ class VerbRequest:
     """A member's request: what it remembers, its wall clock as a witness, its claim, its name.
 
     token: a fresh random text; a grant makes it the token of the new claim. boot_us: the member's
-    boot clock when it sends the request.
+    boot clock when it sends the request. only_free: whether another record may have a free slot, so
+    that none is to be shared.
     """
 
     seen: LastSeen
@@ -132,6 +137,7 @@ class VerbRequest:
     holder: str = ""
     held: Claim | None = None
     boot_us: int = 0
+    only_free: bool = False
 
     @property
     def clock_us(self) -> int:

@@ -24,6 +24,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.initialising import HowToBegin, initialise
 from frazil.inputs.duration import wait_text
 from frazil.registries.base import Registry
+from frazil.registries.shelves import ShelvedRegistry
 
 if TYPE_CHECKING:
     from frazil.registries.postgres.registry import PostgresRegistry
@@ -181,6 +182,8 @@ def _in_postgres(registry: Registry, request: Request, option: str) -> "Postgres
     """The registry, for an option that only PostgreSQL has."""
     if request.url.opened_by.family != "postgresql":
         raise click.UsageError(f"{option} is for postgresql: URLs")
+    if isinstance(registry, ShelvedRegistry):
+        registry = registry.first_shelf(ask_of(LastSeen()))
     return cast("PostgresRegistry", registry)
 
 

@@ -35,18 +35,18 @@ listeners or locks that outlive it.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from frazil.claims.claim import VerbRequest
+from frazil.claims.claim import Terms, VerbRequest
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record, layout_mismatch
 from frazil.errors import ConfigError
 from frazil.inputs.url import Url
-from frazil.registries.base import RECORD_COLUMNS, terms_of
+from frazil.registries.base import RECORD_COLUMNS, MakeRecords, Registry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.postgres import ids
 from frazil.registries.postgres.doctor import IDS_QUESTION, IDS_ROWS, QUESTION, examine, examine_ids
@@ -58,6 +58,7 @@ from frazil.registries.postgres.link import (
     table_command,
 )
 from frazil.registries.shared_links import SharedLinks
+from frazil.registries.shelves import shelved
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.sql.ids import cut_of
@@ -97,6 +98,7 @@ _UPDATE = (
 )
 
 
+_LAYOUTS = "SELECT name, layout FROM frazil_namespace WHERE name = ANY(%(names)s) AND sid <> ''"
 _ALONE = "SELECT pg_advisory_xact_lock(7384926105)"  # one of many creates the table
 
 _MOVED = f"""UPDATE frazil_namespace SET incarnation = %(after)s, writer = txid_current()
@@ -108,13 +110,19 @@ def schema() -> str:
     return text_beside(__name__, "table.sql")
 
 
-class PostgresRegistry(TableRegistry):
-    """A registry in a table. ``?horizon=`` (default 5 s); other options are libpq's."""
+def connect_postgres(url: Url, namespace: str, scheme: Scheme) -> Registry:
+    """The registry at a URL: ``?horizon=`` (default 5 s); other options are libpq's."""
+    terms = terms_of(scheme, url.options().horizon_us())
+    return shelved(terms, lambda each, shelf: PostgresRegistry(url, namespace, scheme, each, shelf))
 
-    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
-        options = url.options()
-        terms = terms_of(scheme, options.horizon_us())
-        super().__init__(url, namespace, scheme, terms)
+
+class PostgresRegistry(TableRegistry):
+    """A registry in a table."""
+
+    def __init__(
+        self, url: Url, namespace: str, scheme: Scheme, terms: Terms, shelf: int | None
+    ) -> None:
+        super().__init__(url, namespace, scheme, terms, shelf)
         conninfo = full_conninfo(self.url, url.without("horizon"))
         # libpq also reads the environment, which may change between two registries.
         theirs = tuple(sorted(each for each in os.environ.items() if each[0].startswith("PG")))
@@ -210,7 +218,7 @@ class PostgresRegistry(TableRegistry):
             yield link, cursor
 
     def _lock(self, cursor: Cursor) -> tuple[Record, str]:
-        name = {"name": self.namespace}
+        name = {"name": self.key}
         cursor.execute(f"{_BEGIN}; {_LOCK}; {_TELL}".encode(), name)
         _, _, rows, told = _results(cursor)
         if not rows:
@@ -230,9 +238,25 @@ class PostgresRegistry(TableRegistry):
             record.incarnation = ""
         return record, _incarnation(told[0])
 
+    def make_rows(self, names: Sequence[str], make: MakeRecords) -> None:
+        with self._cursor() as (link, cursor):
+            _, incarnation = self._lock(cursor)
+            try:
+                cursor.execute(_LAYOUTS, {"names": list(names)})
+                found = dict(cursor.fetchall())
+                layouts = [found.get(name, "") for name in names]
+                for number, record in make(layouts, self._read_us, incarnation).items():
+                    values = self.row_of(record, 0) | {"name": names[number]}
+                    cursor.execute(f"{_INSERT}; {_UPDATE}".encode(), values)
+            except BaseException:
+                cursor.execute("ROLLBACK")
+                raise
+            link.committing = True
+            cursor.execute("COMMIT")
+
     def _keep(self, link: Link, cursor: Cursor, record: Record, found: int) -> None:
         """Replace the record that was read, and no other: a message may arrive twice."""
-        values = self.row_of(record, found) | {"name": self.namespace}
+        values = self.row_of(record, found) | {"name": self.key}
         link.committing = True
         cursor.execute(f"{_UPDATE}; COMMIT".encode(), values)
         if cursor.rowcount != 1:

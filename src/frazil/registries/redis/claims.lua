@@ -376,7 +376,9 @@ function verbs.main()
   elseif verb == 'initialise' then
     return verbs.initialise()
   elseif not record.held then
-    if not ask.timed and record.fingerprint == ask.fingerprint then
+    if record.sid ~= '' and record.fingerprint ~= ask.fingerprint then
+      verbs.refuse_terms()
+    elseif not ask.timed and record.fingerprint == ask.fingerprint then
       verbs.refuse_loss() -- a loss is noticed before the missing claim
     end
     verbs.refuse()

@@ -19,7 +19,7 @@ connection is cut off before anything else runs there.
 import encodings.idna  # noqa: F401 - for the name of the host, before another thread needs it
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -132,6 +132,23 @@ class Link:
                 kazoo_errors.NoNodeError,
             ):
                 raise Conflict from None
+
+    def make(self, nodes: Mapping[str, bytes], first: tuple[str, int]) -> None:
+        """Create nodes in one step, if they do not exist and the first one has that version.
+
+        Raises Conflict.
+        """
+        with self._session(writing=True) as client:
+            step = client.transaction()
+            if first[0] not in nodes:
+                step.check(self._path(first[0]), first[1])
+            for name, data in nodes.items():
+                step.create(self._path(name), data, acl=self._acl())
+            for result in _answer(step.commit_async()):
+                if isinstance(result, kazoo_errors.ConnectionLoss):
+                    raise result
+                if isinstance(result, Exception):
+                    raise Conflict
 
     def tell(self, word: bytes) -> str:
         """The server's answer to a command of four letters; "" if it is not allowed."""

@@ -23,18 +23,20 @@ a start. One node holds at most 1 MiB (``jute.maxbuffer``), which is 20,000 used
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
+from frazil.claims.claim import Terms
 from frazil.claims.packed_slots import packed, unpacked
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
 from frazil.inputs.url import Options, Url, host_port, tls_files
-from frazil.registries.base import Answer, RecordRegistry, terms_of
+from frazil.registries.base import Answer, MakeRecords, RecordRegistry, Registry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.shared_links import SharedLinks
+from frazil.registries.shelves import shelved
 from frazil.registries.zookeeper.doctor import examine
 from frazil.registries.zookeeper.link import Conflict, Link, State
 from frazil.schemes.scheme import Scheme
@@ -42,20 +44,27 @@ from frazil.system.clock import boot_ns, boot_s, wall_us
 
 _CROWD_S = 10.0
 _PORT = 2181
+_DELETE = "deleteall in zkCli.sh"
 _SAME_START_MS = 256
 
 
-class ZookeeperRegistry(RecordRegistry):
-    """A registry in an ensemble: ``zookeeper://[user:password@]host[:port],...[/root]``.
+def connect_zookeeper(url: Url, namespace: str, scheme: Scheme) -> Registry:
+    """The registry at a URL: ``zookeeper://[user:password@]host[:port],...[/root]``.
 
     ``zookeepers:`` for TLS. Options: ``?horizon=`` (default 5 s); for TLS ``?ca=``, ``?cert=`` and
     ``?key=``, files.
     """
+    terms = terms_of(scheme, url.options().horizon_us())
+    return shelved(terms, partial(ZookeeperRegistry, url, namespace))
 
-    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
+
+class ZookeeperRegistry(RecordRegistry):
+    """A registry in an ensemble."""
+
+    def __init__(self, url: Url, namespace: str, terms: Terms, shelf: int | None) -> None:
+        super().__init__(url, namespace, terms, shelf)
         options = url.options()
-        terms = terms_of(scheme, options.horizon_us())
-        super().__init__(url, namespace, terms)
+        options.horizon_us()
         driver = _driver_options(url, options)
         options.finish()
         root = f"/{url.path.strip('/') or 'frazil'}"
@@ -69,10 +78,31 @@ class ZookeeperRegistry(RecordRegistry):
         return self._read_us
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+        return self._repeated(lambda: super(ZookeeperRegistry, self).perform(verb))
+
+    def make_shelves(self, parts: Sequence[Self], make: MakeRecords) -> None:
+        self._repeated(lambda: self._make_nodes([part.key for part in parts], make))
+
+    def _make_nodes(self, names: Sequence[str], make: MakeRecords) -> None:
+        with self._links.taken() as link:
+            states = [link.read(name) for name in names]
+            self.read_ns = boot_ns()
+            records = [unpacked(state.data, dict, _DELETE)[0] for state in states]
+            self._read_us = states[-1].now_us
+            incarnation = _incarnation(states[-1], records[0].incarnation)
+            layouts = [record.layout if record.sid else "" for record in records]
+            made = make(layouts, self._read_us, incarnation)
+            link.make(
+                {names[number]: packed(record) for number, record in made.items()},
+                (names[0], states[0].version),
+            )
+
+    def _repeated(self, step: Callable[[], Answer]) -> Answer:
+        """The answer of a step, which is repeated after a conflict."""
         deadline_s, tried = boot_s() + _CROWD_S, 0
         while True:
             try:
-                return super().perform(verb)
+                return step()
             except Conflict:
                 tried += 1
                 if boot_s() > deadline_s:
@@ -82,15 +112,15 @@ class ZookeeperRegistry(RecordRegistry):
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         with self._links.taken() as link:
-            state = link.read(self.namespace, self._bytes)
+            state = link.read(self.key, self._bytes)
             self.read_ns = boot_ns()
             self._bytes = len(state.data)
-            record, _ = unpacked(state.data, dict, "deleteall in zkCli.sh")
+            record, _ = unpacked(state.data, dict, _DELETE)
             self._read_us = state.now_us
             before = record.sid, record.revision
             yield record, _incarnation(state, record.incarnation)
             if (record.sid, record.revision) != before:
-                link.write(self.namespace, packed(record), state.version)
+                link.write(self.key, packed(record), state.version)
 
     def examine(self) -> StoreReport:
         before_us = wall_us()
