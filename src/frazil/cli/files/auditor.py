@@ -30,6 +30,7 @@ from frazil.schemes.scheme import Scheme
 _NUMBER_BITS = 48
 _SHOWN = 60  # characters of an invalid value
 _KEY_BYTES = 4  # of DuckDB's memory for each different number, beside its temporary files
+_FEW = 4 << 20  # keys that one thread of DuckDB counts as fast as two, with less of the processor
 _UUID_BITS = 128
 _INTEGERS = {"tinyint", "smallint", "integer", "bigint", "hugeint"}
 _INTEGERS |= {f"u{kind}" for kind in _INTEGERS}
@@ -164,6 +165,8 @@ class Auditor:
     def _search(self) -> None:
         """Count the rows with the ID of an earlier row, and find the first of them."""
         files = range(len(self._files))
+        if self.survey.valid < _FEW:
+            self._database.execute("SET threads = 1")
         # Without positions DuckDB reads with all its threads.
         keys = " UNION ALL ".join(
             f"SELECT {_key(self.scheme, column)} AS key {column.rows}" for _, column in self._files
