@@ -22,8 +22,7 @@ from frazil.cli.files.database import check_rows, lines_of, text_problem, unread
 from frazil.cli.files.formats import shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.survey import Survey, fields_query, key_type, survey_of
-from frazil.cli.files.tables import column, json_rows, numbered, table_of
-from frazil.cli.files.value_types import literal
+from frazil.cli.files.tables import column, json_rows, literal, numbered, table_of
 from frazil.errors import CodecError, ConfigError
 from frazil.schemes.scheme import Scheme
 

@@ -7,24 +7,141 @@ table (its own option loses rows where they end otherwise).
 
 Text is read to its end where DuckDB does not see an error: CSV, for its quotes and lines, and what
 is compressed, because zstd that is cut off would be a shorter table.
+
+What DuckDB would guess about the beginning of CSV is settled here: a wrong guess is a table of
+other values, without an error. A line ``sep=;`` (Excel's) and blank lines are left out. A comment
+or a title looks like a header, so the first lines must have equally many fields, and one with ``#``
+needs ``--skip``. Without a header, columns are named by their numbers, from 1.
+
+A compressed file is recognised by its first bytes. Text is read as UTF-8, of any character set.
 """
 
+import codecs
+import csv
+import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
 
 import duckdb
 
-from frazil.cli.files.csv_head import HEAD_BYTES, CsvHead, read_head
-from frazil.cli.files.formats import hive_keys
+from frazil.cli.files.formats import ending_of, hive_keys, shown
 from frazil.cli.files.options import Memory
-from frazil.cli.files.streams import Source
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, brief
 
+_BLOCK_BYTES = 256 << 10  # a larger one is new memory each time, which costs more than its copy
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_HEAD_BYTES = 4 << 20  # the most that a header and the lines before it may have
+_DELIMITERS = ",\t;|"
+_MARK = "\ufeff"
+_SNIFFED_LINES = 50
+_FIELD_BYTES = 16  # of Arrow, beside its text
 _LARGE_BYTES = 128 << 20
 _MARKS = re.compile(rb"\A(\xef\xbb\xbf)+")
+
+
+class CsvHead(NamedTuple):
+    """What a CSV file begins with.
+
+    before: the bytes before the table, ``lines`` how many lines they are. end: how a line ends, if
+    there is a second one. row_bytes: about how many a row has.
+    """
+
+    delimiter: str = ","
+    names: tuple[str, ...] = ()
+    before: int = 0
+    lines: int = 0
+    end: str = ""
+    row_bytes: int = 1 << 10
+
+
+_NO_HEAD = CsvHead()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to read, or ``-``. Its methods raise ConfigError if it cannot be read.
+
+    file: as a user named it. copy: what is read in its place, without the lines before the header
+    of CSV. quotes: how many CSV has. rows: how many rows CSV without a quote has, if no line is
+    blank.
+    """
+
+    file: str
+    copy: Path | None = None
+    head: CsvHead = _NO_HEAD
+    quotes: int = 0
+    rows: int | None = None
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return str(self.copy or self.file)
+
+    def packing(self) -> str | None:
+        """The compression of the file: ``gzip``, ``zstd``, or None."""
+        with self._opened() as stored:
+            return _packing(stored)
+
+    def blocks(self, charset: str | None = None) -> Iterator[bytes]:
+        """The bytes, decompressed, as UTF-8 if a character set is given."""
+        with self._opened() as stored:
+            try:
+                plain: Any = stored
+                if packing := _packing(stored):
+                    import pyarrow as pa
+
+                    plain = pa.CompressedInputStream(pa.PythonFile(stored, "r"), packing)
+                blocks = iter(partial(plain.read, _BLOCK_BYTES), b"")
+                if charset is not None:
+                    blocks = codecs.iterencode(codecs.iterdecode(blocks, charset), "utf-8")
+                for i, block in enumerate(blocks):
+                    if not i and block[:2] in _UTF16:
+                        raise self.error(f"{shown(self.file)} is UTF-16; add --charset utf-16")
+                    yield block
+            except UnicodeError as error:
+                problem = f"is not {error.args[0]} text ({error.args[-1]}); name another with"
+                raise self.error(f"{shown(self.file)} {problem} --charset") from None
+            except OSError as error:
+                raise self.error(f"cannot read {shown(self.file)} to its end: {error}") from None
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """The lines of a text, by number."""
+        rest, number, end = b"", self.head.lines, self.head.end[-1:].encode() or b"\n"
+        for block in self.blocks():
+            *whole, rest = (rest + block).split(end)
+            for line in whole:
+                number += 1
+                yield number, line
+        if rest:
+            yield number + 1, rest
+
+    def error(self, problem: str) -> ConfigError:
+        """The error for the file."""
+        return ConfigError(problem, path=self.file)
+
+    def _opened(self) -> IO[bytes]:
+        try:
+            if self.path != "-":
+                return Path(self.path).open("rb")
+            # Without Python's buffer, whose lock a waiting thread would keep at the end.
+            return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False))
+        except io.UnsupportedOperation:  # a test or a calling program replaced it
+            return io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
+        except OSError as error:
+            problem = f"cannot read {shown(self.file)}: {error.strerror}; name a file that you may"
+            raise self.error(f"{problem} read, or - for standard input") from None
+
+
+def _packing(stored: Any) -> str | None:
+    start = stored.peek(4)[:4]
+    return "gzip" if start[:2] == _GZIP else "zstd" if start == _ZSTD else None
 
 
 def _counter(size_bytes: int) -> Callable[[bytes, bytes], int]:
@@ -96,9 +213,9 @@ class Reading:
         marks = None if self.typed else _MARKS.match(start)
         before = marks.end() if marks else 0
         if self.kind == "csv":
-            while len(start) < HEAD_BYTES and (block := next(blocks, b"")):
+            while len(start) < _HEAD_BYTES and (block := next(blocks, b"")):
                 start += block
-            head = read_head(
+            head = _read_head(
                 source.file, start[before:], self.delimiter, self.skip, header=self.header
             )
             source = replace(source, head=head)
@@ -138,3 +255,91 @@ class Reading:
                 path=str(self.folder.parent),
             ) from error
         return copy
+
+
+# --- the beginning of CSV
+
+
+def _read_head(
+    file: str, data: bytes, delimiter: str | None, skip: int | None, *, header: bool
+) -> CsvHead:
+    """The head of a file that begins with ``data``. Raises ConfigError if it is empty or unclear.
+
+    delimiter, skip, header: the options of those names.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    at = skip or 0
+    lines = list(islice(io.StringIO(text, newline=""), at + 2 * _SNIFFED_LINES))
+    if at < len(lines) and (mark := re.fullmatch(r"(?i)sep=(.)[\r\n]*", lines[at])):
+        delimiter, at = delimiter or mark[1], at + 1
+    while at < len(lines) and not lines[at].strip("\r\n"):
+        at += 1
+    if at >= len(lines):
+        problem = f"{shown(file)} is empty; a CSV file needs at least a header"
+        raise ConfigError(problem, path=file)
+    plain = lines[at].lstrip(_MARK)  # DuckDB would drop marks from the first value
+    before = "".join(lines[:at]) + _MARK * (len(lines[at]) - len(plain))
+    lines[at] = plain
+    rest = lines[at : at + _SNIFFED_LINES]
+    if delimiter is None:
+        delimiter = "\t" if ending_of(file) == ".tsv" else _likely_delimiter(rest)
+    rows, starts = _parsed(file, rest, at, delimiter)
+    names, problem = rows[0], ""
+    begins = brief(lines[at].rstrip("\r\n"))
+    whole = rows if at + _SNIFFED_LINES >= len(lines) else rows[:-1]
+    odd = next((i for i, row in enumerate(whole) if row and len(row) != len(names)), 0)
+    if odd:
+        fields = [f"{n} field{'s' * (n != 1)}" for n in (len(names), len(rows[odd]))]
+        problem = (
+            f"has {fields[0]}, and line {starts[odd] + 1} has {fields[1]}: {begins} and "
+            f"{brief(lines[starts[odd]].rstrip())}; if the table begins later, skip the lines "
+            f"before it, like --skip {odd + at}; set the separator with --delimiter"
+        )
+    elif skip is None and names[0].startswith("#"):
+        what = f"--skip {at} if it is the {'header' if header else 'row'}"
+        problem = f"is {begins}; add --skip {at + 1} if it is a comment, {what}"
+    if problem:
+        problem = f"{shown(file)}: line {at + 1} {problem}"
+        raise ConfigError(problem, path=file, line=starts[odd] + 1)
+    last = lines[starts[1] - 1]
+    return CsvHead(
+        delimiter,
+        tuple(names) if header else tuple(str(i + 1) for i in range(len(names))),
+        len(before.encode("utf-8", "surrogateescape")),
+        at,
+        last[len(last.rstrip("\r\n")) :],
+        1 + sum(map(len, rest)) // len(rest) + _FIELD_BYTES * len(names),
+    )
+
+
+def _parsed(
+    file: str, lines: Sequence[str], at: int, delimiter: str
+) -> tuple[list[list[str]], list[int]]:
+    """Rows, and how many lines of the file are before each; ``at`` are before the first one."""
+    rows, starts = [], [at]
+    csv.field_size_limit(_HEAD_BYTES)
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        for row in reader:
+            rows.append(row)
+            starts.append(at + reader.line_num)
+    except csv.Error as error:
+        number = starts[-1] + 1
+        problem = f"{shown(file)}, line {number}: not CSV: {error}"
+        raise ConfigError(problem, path=file, line=number) from None
+    return rows, starts
+
+
+def _likely_delimiter(lines: Sequence[str]) -> str:
+    """The one that divides all rows alike, or at least the last three, into the most fields."""
+
+    def score(delimiter: str) -> tuple[bool, bool, int]:
+        try:
+            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+        except csv.Error:
+            return False, False, 0
+        complete = widths[:-1] or widths or [0]  # the last row may continue below these lines
+        alike = min(complete) == max(complete) > 1
+        return alike, len(widths) > 2 and min(widths[-3:]) == max(widths[-3:]) > 1, complete[0]
+
+    return max(_DELIMITERS, key=score)

@@ -20,8 +20,7 @@ import pyarrow.compute as pc
 
 from frazil.cli.files.id_column import Place, one_text
 from frazil.cli.files.reading import Reading
-from frazil.cli.files.tables import column
-from frazil.cli.files.value_types import literal, quoted
+from frazil.cli.files.tables import column, literal, quoted
 from frazil.errors import ConfigError
 
 _TEXTS = ("varchar", "enum", "interval")

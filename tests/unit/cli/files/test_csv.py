@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from frazil.cli.files import tables
-from frazil.cli.files.csv_head import CsvHead
-from frazil.cli.files.reading import Reading
+from frazil.cli.files.reading import CsvHead, Reading
 from frazil.errors import ConfigError
 from tests.unit.cli.files.tabled import MEMORY, put, stamped
 

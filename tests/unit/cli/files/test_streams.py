@@ -12,7 +12,8 @@ from threading import Thread
 import pyarrow as pa
 import pytest
 
-from frazil.cli.files.streams import Source, open_output
+from frazil.cli.files.reading import Source
+from frazil.cli.files.streams import open_output
 from frazil.cli.files.typed_files import Batches, write_typed
 from frazil.errors import ConfigError
 from tests.unit.cli.files.tabled import put, stamped
