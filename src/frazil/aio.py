@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.request import (
-    Duration,
-    OpenOptions,
-    Request,
-    make_request,
-    refuse_full,
-)
+from frazil.generator.request import Duration, OpenOptions, Request, make_request, refuse_full
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count, refuse_unknown
 from frazil.inputs.url import UrlInput
@@ -123,7 +117,7 @@ def open(  # noqa: A001 - as in frazil.open
     """
     refuse_unknown("open", open_ids, options)
     request = make_request(url, scheme, **options)
-    if request.url.maker == "registry":
+    if request.url.opened_by.maker == "registry":
         return _reopen(request)
     generator: AsyncGenerator = request.url.opened_by.load().open_async_generator(request)
     return generator

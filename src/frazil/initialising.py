@@ -189,7 +189,7 @@ def initialise_ids(
     if start is not None:
         start = check_whole("start=", start)
     request = make_request(url, scheme, namespace=namespace, fields=fields, timeout=timeout)
-    if request.url.maker != "registry":
+    if request.url.opened_by.maker != "registry":
         raise ConfigError(
             f"{request.url} makes IDs itself; run frazil init URL for the servers of an icicle: "
             "pool, and nothing for a service, which sets up its namespaces",

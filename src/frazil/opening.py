@@ -24,7 +24,7 @@ __all__ = ["mint_ids", "mint_request", "open_ids", "open_request"]
 
 def open_request(request: Request) -> Generator:
     """The generator of a request. Contacts nothing until the first ID is requested."""
-    if request.url.maker == "registry":
+    if request.url.opened_by.maker == "registry":
         return LocalGenerator(request)
     generator: Generator = request.url.opened_by.load().open_generator(request)
     return generator
@@ -45,7 +45,7 @@ def _minted(n: int, request: Request) -> list[int]:
     A signal handler may fork while a connection is being closed, so the caller checks afterwards
     that this is still the same process.
     """
-    if request.url.maker == "registry":
+    if request.url.opened_by.maker == "registry":
         return mint(n, request, request.connect())
     with open_request(request) as ids:
         return ids.take(n)

@@ -125,7 +125,7 @@ def command(*, request: Request, seconds: float, as_json: bool) -> None:
       frazil bench --scheme uniqueid-spread --json
       frazil bench --url static:7 --seconds 2
     """
-    if request.url.maker == "icicle":
+    if request.url.opened_by.maker == "icicle":
         raise ConfigError(
             "cannot measure icicle:, whose servers make the IDs; in a checkout, run "
             "python -m evidence.benchmarks.icicle"

@@ -66,7 +66,7 @@ def command(*, request: Request, as_json: bool, watch: bool, every_s: float) -> 
     """
     if watch and as_json:
         raise click.UsageError("--watch and --json exclude each other; use one of them")
-    if request.url.maker == "icicle":
+    if request.url.opened_by.maker == "icicle":
         from frazil.cli.stores.icicle import show_shards
 
         if watch:

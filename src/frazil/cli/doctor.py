@@ -45,7 +45,7 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
       frazil doctor etcd://a,b,c --try --json
       frazil doctor icicle://redis-a,redis-b
     """
-    if request.url.maker == "icicle":
+    if request.url.opened_by.maker == "icicle":
         from frazil.cli.stores.icicle import examine_pool
 
         if trying:

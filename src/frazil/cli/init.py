@@ -117,7 +117,7 @@ def command(
     if shared is not None:
         store.share(shared)
         return
-    if request.url.maker == "icicle":
+    if request.url.opened_by.maker == "icicle":
         from frazil.cli.stores.icicle import initialise as initialise_pool
 
         if start is not None or if_missing:

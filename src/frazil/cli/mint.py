@@ -101,7 +101,7 @@ def _chunks(count: int, request: Request, after: tuple[str, ...]) -> Iterator[li
     """``count`` IDs in non-empty lists."""
     rate_hz = request.scheme.layout.ids_per_second or float(_CHUNK) * 4
     chunk = max(1, min(_CHUNK, int(rate_hz / 4)))
-    if sys.stderr.isatty() and request.url.maker == "registry":
+    if sys.stderr.isatty() and request.url.opened_by.maker == "registry":
         _announce_wait(request)
     if count <= chunk and not after:
         yield mint_request(count, request)

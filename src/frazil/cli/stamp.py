@@ -146,9 +146,9 @@ def _stamp(
 
 def _default_lead_us(request: Request) -> int:
     """A lead that the maker of the IDs accepts."""
-    if request.url.maker == "service":
+    if request.url.opened_by.maker == "service":
         return 0  # the service has its own lead
-    if request.url.maker == "icicle":
+    if request.url.opened_by.maker == "icicle":
         return _LEAD_US
 
     terms = request.connect().terms

@@ -135,7 +135,7 @@ def to_set_up() -> dict[Request, list[str]]:
     for name, declaration in declarations().items():
         if name in used or name != DEFAULT:
             request = declaration.request()
-            if request.url.maker == "registry" and request.url.kind != "memory":
+            if request.url.opened_by.maker == "registry" and request.url.kind != "memory":
                 found.setdefault(request, []).append(name)
     return found
 

@@ -4,7 +4,6 @@
 a request of them here. Nothing is contacted.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -15,14 +14,12 @@ from frazil.inputs.arguments import check_fields, check_whole, expect
 from frazil.inputs.duration import duration_text, duration_us
 from frazil.inputs.kinds import GIVEN
 from frazil.inputs.url import Url, UrlInput, url_of
-from frazil.registries.base import Registry, registry_at, terms_of
+from frazil.registries.base import Registry, connect, terms_of
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as scheme_of
 from frazil.system import clock
 
 Duration: TypeAlias = str | float | timedelta
-
-_URL_TYPES = (str, os.PathLike, type(None))
 
 
 class TaskOptions(TypedDict, total=False):
@@ -77,7 +74,7 @@ class Request:
 
         Raises ConfigError for a lead or a block that it never grants.
         """
-        registry = self.registry or registry_at(self.url, self.namespace, self.scheme)
+        registry = self.registry or connect(self.url, self.namespace, self.scheme)
         terms, block, lead_us = registry.terms, self.block, self.lead_us
         horizon_us = terms.horizon_ticks * terms.tick_us
         if terms.timed and block is not None:
@@ -124,15 +121,11 @@ def make_request(
     if type(sequence_start) not in (int, str) or sequence_start not in (0, "random"):
         raise ConfigError(f'sequence_start= must be 0 or "random", not {brief(sequence_start)}')
     wanted = scheme_of(scheme, fields=fields)
-    if registry is not None:
-        where = _given(registry, wanted, url, namespace)
-    else:
-        expect("url=", url, _URL_TYPES, "a string like 'redis://host', or a Path")
-        where = url_of(url)
-    if token is not None and where.maker != "service":
+    where = url_of(url) if registry is None else _given(registry, wanted, url, namespace)
+    if token is not None and where.opened_by.maker != "service":
         raise ConfigError("token= is for a service, http://host:8080/namespace")
     return Request(
-        url=where.anchored(),
+        url=where,
         scheme=wanted,
         namespace=namespace,
         lead_us=duration_us(lead, name="lead"),

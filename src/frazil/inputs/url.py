@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from frazil.errors import ConfigError, brief
+from frazil.inputs.arguments import expect
 from frazil.inputs.duration import duration_us
 from frazil.inputs.kinds import Kind, kind_of, kinds
 from frazil.inputs.masking import masked
@@ -81,11 +82,6 @@ class Url:
         return self.shown
 
     @property
-    def maker(self) -> str:
-        """What makes the IDs: ``"registry"`` (this process), ``"icicle"`` or ``"service"``."""
-        return self.opened_by.maker
-
-    @property
     def body(self) -> str:
         """The part between the colon and the question mark."""
         return self.text.partition(":")[2].partition("?")[0]
@@ -118,43 +114,43 @@ class Url:
         """Its options, to be read by name."""
         return Options(self)
 
-    def anchored(self) -> "Url":
-        """The same URL with the absolute path of its file, with links resolved.
-
-        A relative path names another file after a ``chdir``, and in another process.
-        """
-        from urllib.parse import quote, unquote, urlencode
-
-        options = dict(self.query)
-        if self.kind == "sqlite" and unquote(self.body).strip("/"):
-            named = unquote(self.body.removeprefix("//"), errors="surrogateescape")
-            path = quote(os.path.realpath(named), errors="surrogateescape")
-            _, mark, query = self.text.partition("?")
-            text = f"sqlite://{path}{mark}{query}"
-        elif self.kind == "static" and options.get("state") not in (None, "", "none"):
-            options["state"] = os.path.realpath(options["state"])
-            text = f"static:{self.body}?{urlencode(options, errors='surrogateescape')}"
-        else:
-            return self
-        return replace(parse_url(text), shown=self.shown)
-
 
 def url_of(given: UrlInput | None) -> Url:
-    """The URL that a caller gave: a text, a path of a file of claims, or None for the default."""
+    """The URL that a caller gave: a text, a path of a file of claims, or None for the default.
+
+    The path of its file becomes absolute, with links resolved: a relative one names another file
+    after a ``chdir``, and in another process.
+    """
+    from urllib.parse import quote, unquote, urlencode
+
     if given is None:
-        try:
-            return parse_url(load("frazil.system.host").default_url())
-        except ConfigError as error:
-            if "url" not in error.facts:
-                raise
-            raise ConfigError(f"FRAZIL_URL: {error}", **error.facts) from None
-    if not isinstance(given, str):
+        text = load("frazil.system.host").default_url()
+    elif isinstance(given, str):
+        text = given
+        if not text.strip():
+            raise ConfigError("url= is empty; leave it out for the default, or name a registry")
+    else:
+        expect("url=", given, os.PathLike, "a string like 'redis://host', or a Path")
         path = str(load("pathlib").Path(given).absolute())
         # A URL gives these characters another meaning.
-        given = "sqlite://" + re.sub("[ #%?]", lambda found: f"%{ord(found[0]):02X}", path)
-    if not given.strip():
-        raise ConfigError("url= is empty; leave it out for the default, or name a registry")
-    return parse_url(given)
+        text = "sqlite://" + re.sub("[ #%?]", lambda found: f"%{ord(found[0]):02X}", path)
+    try:
+        url = parse_url(text)
+    except ConfigError as error:
+        if given is not None:
+            raise
+        raise ConfigError(f"FRAZIL_URL: {error}", **error.facts) from None
+    named = unquote(url.netloc + url.path, errors="surrogateescape")
+    options = dict(url.query)
+    if url.kind == "sqlite" and named.strip("/"):
+        path = quote(os.path.realpath(named), errors="surrogateescape")
+        _, mark, query = url.text.partition("?")
+        return replace(url, text=f"sqlite://{path}{mark}{query}", netloc="", path=path)
+    if url.kind == "static" and options.get("state") not in (None, "", "none"):
+        options["state"] = os.path.realpath(options["state"])
+        text = f"static:{url.body}?{urlencode(options, errors='surrogateescape')}"
+        return replace(url, text=text, query=tuple(options.items()))
+    return url
 
 
 @lru_cache(maxsize=64)  # for a child process that lives for one ID

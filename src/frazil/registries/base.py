@@ -149,17 +149,13 @@ class Registry(Protocol):
         return  # not abstract: most registries have none to release
 
 
-def connect(url: str, namespace: str, scheme: Scheme) -> Registry:
+def connect(url: Url | str, namespace: str, scheme: Scheme) -> Registry:
     """The registry at a URL, for one namespace and scheme. Contacts nothing.
 
     Raises ConfigError for an invalid URL, for a URL of something else, and for unknown options.
     """
-    return registry_at(parse_url(url), namespace, scheme)
-
-
-def registry_at(where: Url, namespace: str, scheme: Scheme) -> Registry:
-    """See ``connect``."""
-    if where.maker != "registry":
+    where = parse_url(url) if isinstance(url, str) else url
+    if where.opened_by.maker != "registry":
         raise ConfigError(
             f"{where.kind}: makes IDs and keeps no claims; name a registry, like redis://host",
             url=str(where),
@@ -213,7 +209,7 @@ class RecordRegistry(Registry, ABC):
     def __init__(
         self, url: Url | str, namespace: str, terms: Terms, shelf: int | None = None
     ) -> None:
-        self.url = masked(url)
+        self.url = masked(url) if isinstance(url, str) else url.shown
         self.namespace = namespace
         self.shelf = shelf
         self.terms = replace(terms, namespace=namespace)
