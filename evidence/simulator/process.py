@@ -21,10 +21,10 @@ from evidence.simulator.violation import Violation
 from frazil.claims.claim import Claim, LastSeen, VerbRequest, Wait
 from frazil.errors import FrazilError
 from frazil.generator.calls import Call, Calls, Gate
-from frazil.generator.keeper_thread import drive
 from frazil.generator.kept_walk import walk_arguments
 from frazil.generator.order import Marks
 from frazil.system.process import ProcessIdentity
+from frazil.system.steps import run_by
 from frazil.walk.walk import FORKED, SPENT, Pause, Walk
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class SimulatedKeeper:
             return
         self.busy, self._rung = True, False
         try:
-            wait_s = drive(self.policy.round(), self._process.registry)
+            wait_s = run_by(self.policy.round(), lambda verb: verb(self._process.registry))
         finally:
             self.busy = False
         if self.policy.ended:

@@ -6,6 +6,7 @@ import frazil
 from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
+from frazil.system.steps import run_by
 
 ICICLE = frazil.scheme("icicle")
 TICKETS = frazil.scheme("tickets")
@@ -41,3 +42,8 @@ def release(registry: Any, claim: Any, until: int) -> Any:
 def mint(registry: Any, ticks: int = 1) -> Any:
     """Ask for a claim that ends with its last ID."""
     return registry.mint(ask_of(LastSeen()), ticks)
+
+
+def drive(steps: Any, registry: Any) -> Any:
+    """Run each verb that a keeper's steps yield on the registry; returns their result."""
+    return run_by(steps, lambda verb: verb(registry))

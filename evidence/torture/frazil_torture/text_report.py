@@ -37,7 +37,7 @@ def mix_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
 
     setting = _setting(plan)
     done = Counter(mark.what.split()[0].rstrip(",") for result in results for mark in result.marks)
-    table = terminal.table("fault", "times", right=("times",))
+    table = terminal.Rows("fault", "times", right=("times",))
     for what, times in sorted(done.items()):
         table.add_row(what, f"{times:,}")
     notes: list[Any] = []
@@ -58,7 +58,7 @@ def text_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
     from rich.console import Group
     from rich.text import Text
 
-    table = terminal.table("fault", *_COLUMNS, "outcome", right=_COLUMNS)
+    table = terminal.Rows("fault", *_COLUMNS, "outcome", right=_COLUMNS)
     notes: list[Any] = []
     for result in results:
         found = result.found
@@ -104,7 +104,7 @@ def peer_table(rows: Sequence[Row]) -> "RenderableType":
 
     tested = [row for row in rows if not row.missing]
     names = [row.name for row in tested]
-    table = terminal.table("fault", *names, right=names)
+    table = terminal.Rows("fault", *names, right=names)
     for number, fault in enumerate(rows[0].plan.faults):
         cells = [row.cells[number] for row in tested]
         table.add_row(fault, *(Text(cell, _colour(cell)) for cell in cells))

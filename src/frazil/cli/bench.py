@@ -150,7 +150,7 @@ def command(*, request: Request, seconds: float, as_json: bool) -> None:
     from rich.console import Group
 
     right = ("ns each", "per second", "relative to floor")
-    table = terminal.table("", *right, right=right)
+    table = terminal.Rows("", *right, right=right)
     for line in lines:
         table.add_row(*line.as_row())
     total = f"\n{terminal.counted(len(bench.ids), 'ID')} made, no duplicates"

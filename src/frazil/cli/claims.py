@@ -152,7 +152,7 @@ def _table(lines: list[NodeHolding]) -> "RenderableType":
 
     has_constants = any(any(line.constants.values()) for line in lines)
     columns = ["node", *["constants"] * has_constants, "state", "host", "process", "since (UTC)"]
-    table = terminal.table(*columns, "until", "IDs/s", right=("node", "process", "IDs/s"))
+    table = terminal.Rows(*columns, "until", "IDs/s", right=("node", "process", "IDs/s"))
     for line in lines:
         constants = " ".join(f"{name}={value}" for name, value in line.constants.items() if value)
         since_us, rate_hz = line.holding.since_us, line.holder.rate_hz

@@ -276,7 +276,7 @@ def _show_undecided(finding: Match, now_us: int) -> None:
     title = f"{plausible[0].reading.text} can be an ID of {len(plausible)} schemes:"
     click.echo(f"{terminal.wrapped(title)}\n")
     columns = ("scheme", "moment", "age", "node", "sequence", "evidence")
-    table = terminal.table(*columns, right=columns[3:])
+    table = terminal.Rows(*columns, right=columns[3:])
     for fit in plausible:
         us, values = fit.values.moment_us, fit.values
         moment = ("", "") if us is None else (f"{moment_text(us)[:19]}Z", ago(us, now_us))
@@ -362,7 +362,7 @@ def _facts(fit: Fit, now_us: int) -> Iterator[tuple[str, str]]:
 
 def _show_candidates(finding: Match) -> None:
     """The schemes that fit, with their scores, and those that do not."""
-    table = terminal.table("candidate", "evidence", "reasons", right=("evidence",))
+    table = terminal.Rows("candidate", "evidence", "reasons", right=("evidence",))
     for fit in _plausible(finding)[:_CANDIDATES_SHOWN]:
         table.add_row(fit.scheme.name, f"{fit.score:.0f} bits", ", ".join(fit.reasons))
     click.echo()

@@ -150,7 +150,7 @@ def _show_table(plans: Sequence[Plan]) -> None:
     if len(plans) <= _SIDE_BY_SIDE_MAX:
         _echo_plans(plans, _side_by_side(plans, map(_details, plans)))
         return
-    table = terminal.table(*_LINE, right=_LINE[1:5])
+    table = terminal.Rows(*_LINE, right=_LINE[1:5])
     for title, plan in zip(_titles(plans)[0], plans, strict=True):
         table.add_row(title, *_line(plan))
     _echo_plans(plans, table)
@@ -159,7 +159,7 @@ def _show_table(plans: Sequence[Plan]) -> None:
 
 def _side_by_side(plans: Sequence[Plan], facts: Iterable[list[tuple[str, str]]]) -> terminal.Rows:
     """A table with a column for each plan, of the pairs of a name and a value of each."""
-    table = terminal.table("", *_titles(plans)[0])
+    table = terminal.Rows("", *_titles(plans)[0])
     for rows in zip(*facts, strict=True):
         table.add_row(rows[0][0], *(text for _, text in rows))
     return table
@@ -217,7 +217,7 @@ def _show_fleets(plans: Sequence[Plan], url: str, *, as_json: bool, named: bool)
         table = _side_by_side(shown, facts)
     else:
         names = [name for name, _ in facts[0] if name not in _FLEET_DETAILS]
-        table = terminal.table("scheme", *names, right=names)
+        table = terminal.Rows("scheme", *names, right=names)
         for title, fact in zip(_titles(shown)[0], map(dict, facts), strict=True):
             table.add_row(title, *(fact[name] for name in names))
     _echo_plans(shown, table)

@@ -17,7 +17,6 @@ from frazil.generator.block_policy import BlockPolicy
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import inside_the_keeper, no_thread
 from frazil.generator.journal import Journal
-from frazil.generator.keeper import Result, Steps
 from frazil.generator.pacing import jitter
 from frazil.generator.status import is_late
 from frazil.generator.store_thread import NEVER_S, StoreThread, thread_of
@@ -33,11 +32,6 @@ from frazil.walk.walk import Walk
 
 CLOSE_WAIT_S = 2.0
 _FLUSH_S = 1.0  # for the last records, if a handler of the program waits
-
-
-def drive(steps: Steps[Result], registry: Registry) -> Result:
-    """Run each verb that ``steps`` yields on the registry; returns the result of the steps."""
-    return run_by(steps, lambda verb: verb(registry))
 
 
 class Keeper:

@@ -238,9 +238,31 @@ class Layout:
 
     # --- time
 
-    def tick_at(self, us: int) -> int:
-        """The tick of a moment (µs since 1970). Raises LayoutError outside the time field."""
-        return self._tick(us)
+    def tick_at(self, us: int, *, up: bool = False) -> int:
+        """The tick of a moment (µs since 1970). Raises LayoutError outside the time field.
+
+        up: the first tick, or ``axis_end``, that begins at the moment or after it.
+        """
+        if isinstance(us, bool) or not isinstance(us, int):
+            raise misfit(
+                f"a moment must be an int of µs since 1970, not {brief(us)}; convert it first",
+                field="time",
+                value=us,
+            )
+        tick_us, epoch_us, bits = self._time
+        passed_us = us - epoch_us
+        tick = -(-passed_us // tick_us) if up else passed_us // tick_us
+        if passed_us < 0 or tick >= (1 << bits) + up:
+            end_us = self.us_at(1 << bits)
+            raise misfit(
+                f"{clock.moment_text(us)} is outside the time field, which begins at "
+                f"{clock.moment_text(epoch_us)} and ends before {clock.moment_text(end_us)}; "
+                "choose a moment inside, or a layout with another epoch or more bits of time",
+                field="time",
+                value=us,
+                limit=(epoch_us, end_us),
+            )
+        return tick
 
     def us_at(self, tick: int) -> int:
         """The moment (µs since 1970) at which a tick begins; ``axis_end`` is valid as a bound.
@@ -269,7 +291,7 @@ class Layout:
         start_us, stop_us = (
             clock.to_us(when) if isinstance(when, datetime) else when for when in (start, stop)
         )
-        first, end = self._tick(start_us, up=True), self._tick(stop_us, up=True)
+        first, end = self.tick_at(start_us, up=True), self.tick_at(stop_us, up=True)
         if start_us > stop_us:
             raise misfit(
                 f"a window from {start} to {stop} ends before it starts; swap the two",
@@ -297,29 +319,6 @@ class Layout:
                 field="since",
             )
         return self.tick_us, self.epoch_us, self.bits_of("time")
-
-    def _tick(self, us: int, *, up: bool = False) -> int:
-        """The tick of a moment; with ``up`` the first one, or ``axis_end``, that begins then."""
-        if isinstance(us, bool) or not isinstance(us, int):
-            raise misfit(
-                f"a moment must be an int of µs since 1970, not {brief(us)}; convert it first",
-                field="time",
-                value=us,
-            )
-        tick_us, epoch_us, bits = self._time
-        passed_us = us - epoch_us
-        tick = -(-passed_us // tick_us) if up else passed_us // tick_us
-        if passed_us < 0 or tick >= (1 << bits) + up:
-            end_us = self.us_at(1 << bits)
-            raise misfit(
-                f"{clock.moment_text(us)} is outside the time field, which begins at "
-                f"{clock.moment_text(epoch_us)} and ends before {clock.moment_text(end_us)}; "
-                "choose a moment inside, or a layout with another epoch or more bits of time",
-                field="time",
-                value=us,
-                limit=(epoch_us, end_us),
-            )
-        return tick
 
     @Cached
     def _window_bits(self) -> tuple[int, int]:

@@ -85,11 +85,6 @@ def readings(text: str, bits: int) -> tuple[Reading, ...]:
     return (*found, *_read(text, prefix, body, _codec("base32", bits, check=True)))
 
 
-def read_as(text: str, scheme: Scheme) -> list[Reading]:
-    """The reading of ``text`` by the scheme's own codec, if it is valid."""
-    return _read(text, scheme.codec.prefix, text, scheme.codec)
-
-
 def words(line: str) -> Iterator[str]:
     """The parts of a line that may be an ID, each once: words, and numbers with their sign."""
     found = (match[0] for match in _WORD.finditer(line))
@@ -169,7 +164,10 @@ def fits_of(
     """
     best = []
     for scheme in schemes:
-        found = read_as(text, scheme) if strict else readings(text, scheme.bits)
+        if strict:
+            found = _read(text, scheme.codec.prefix, text, scheme.codec)
+        else:
+            found = list(readings(text, scheme.bits))
         fits = [fit_of(scheme, reading, now_us) for reading in found]
         if fits:
             best.append(min(fits, key=_order))

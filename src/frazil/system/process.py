@@ -167,7 +167,3 @@ else:
     ProcessIdentity, _watch_in_c = in_c.ProcessIdentity, in_c.watch
 
 watch(_VMCLOCK)
-
-TYPE_CHECKING = False  # as in typing, which is slow to load
-if TYPE_CHECKING:
-    from collections.abc import Callable

@@ -21,6 +21,7 @@ from frazil.registries.base import RecordRegistry
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
 from frazil.system.process import ProcessIdentity, PureIdentity
+from frazil.system.steps import run_by
 from frazil.walk.walk import Caller, Walk
 
 
@@ -88,7 +89,7 @@ def child_releases() -> None:
 
     def end(self: keeper_thread.Keeper, used: int, call: calls.Call) -> None:
         self.policy.identity = ProcessIdentity()  # as if it were the parent
-        keeper_thread.drive(self.policy._last_round(used), self.registry)
+        run_by(self.policy._last_round(used), lambda verb: verb(self.registry))
         call.wake(None)
 
     def finish(self: keeper_thread.Keeper) -> None:
@@ -104,7 +105,7 @@ def open_release() -> None:
 
     def close(self: kept_walk.KeptWalk) -> None:
         release = self.keeper.policy._release(self.tick + 1)
-        keeper_thread.drive(release, self.registry)
+        run_by(release, lambda verb: verb(self.registry))
 
     kept_walk.KeptWalk.close = close
 

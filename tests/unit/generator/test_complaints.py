@@ -13,12 +13,11 @@ import frazil
 from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import ConfigError, PoolExhausted, RegistryUnavailable
 from frazil.generator import complaints
-from frazil.generator.keeper_thread import drive
 from frazil.generator.timed_policy import TimedPolicy
 from frazil.registries import memory
 from frazil.registries.memory import MemoryRegistry
 from tests.servers.redis import Server
-from tests.tools.verbs import begin
+from tests.tools.verbs import begin, drive
 from tests.tools.waiting import refusal, until
 
 WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"

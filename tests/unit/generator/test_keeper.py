@@ -9,12 +9,11 @@ import frazil
 from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import InternalError, PoolExhausted, RegistryUnavailable
 from frazil.generator.calls import Call
-from frazil.generator.keeper_thread import drive
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.request import make_request
 from frazil.system import clock
 from frazil.walk.walk import Pause
-from tests.tools.verbs import begin
+from tests.tools.verbs import begin, drive
 
 MS = 1_000_000
 WIDE = "sign:1=0 time:39 node:2 sequence:22 @1ms since 2025-01-01T00:00:00Z"

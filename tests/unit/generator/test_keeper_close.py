@@ -7,8 +7,8 @@ import pytest
 import frazil
 from frazil.claims.claim import LastSeen, Lost
 from frazil.errors import Closed, RegistryUnavailable
-from frazil.generator.keeper_thread import drive
 from frazil.walk.walk import CLOSED
+from tests.tools.verbs import drive
 from tests.unit.generator.test_keeper import Told, call, supplied, tend, world
 
 __all__ = ["supplied", "world"]

@@ -3,7 +3,7 @@
 import pytest
 
 from frazil.claims.claim import Lost
-from frazil.generator.keeper_thread import drive
+from tests.tools.verbs import drive
 from tests.unit.generator.test_keeper import call, supplied, tend, world
 
 __all__ = ["supplied", "world"]

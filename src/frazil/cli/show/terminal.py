@@ -96,9 +96,6 @@ class Rows:
             yield Padding(Facts(pair for pair in pairs if str(pair[1])), (0, 0, 0, 2))
 
 
-table = Rows
-
-
 class Facts:
     """Pairs of a name and a text in two columns; long texts wrap in their column."""
 

@@ -223,7 +223,7 @@ def _as_json(found: _ShardState, scheme: Scheme) -> dict[str, Any]:
 def _table(found: Sequence[_ShardState], scheme: Scheme) -> "RenderableType":
     from rich.text import Text
 
-    table = terminal.table("server", "shard", "state", "until (UTC)", right=("shard",))
+    table = terminal.Rows("server", "shard", "state", "until (UTC)", right=("shard",))
     for each in found:
         if each.state is None or each.shard is None:
             problem = "no shard" if each.state else "no answer"

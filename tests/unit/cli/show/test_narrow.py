@@ -133,7 +133,7 @@ def test_numbers_with_their_nouns():
 
 def shown_at(columns, *rows):
     output = io.StringIO()
-    made = terminal.table("node", "host", "IDs/s", right=("IDs/s",))
+    made = terminal.Rows("node", "host", "IDs/s", right=("IDs/s",))
     for row in rows:
         made.add_row(*row)
     Console(file=output, width=columns).print(made)

@@ -6,7 +6,7 @@ import time
 import pytest
 from rich.console import Group
 
-from frazil.cli.show.terminal import Facts, echo, echo_json, local_text, table
+from frazil.cli.show.terminal import Facts, Rows, echo, echo_json, local_text
 from frazil.inputs.duration import ago
 
 S = 1_000_000
@@ -60,7 +60,7 @@ def test_json(count, capsys):
 
 
 def test_pipe_gets_no_spaces_at_line_ends(capsys):
-    shown = table("name", "count", right=("count",))
+    shown = Rows("name", "count", right=("count",))
     shown.add_row("[not markup]", "1")
     shown.add_row("a", "1,000")
     echo(shown)
