@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from frazil.cli import main, serve
+from frazil.generator.status import Status
 from frazil.service import read_settings
 from frazil.service.http.openapi import DOCUMENT
-from frazil.service.namespace import Gauge
 from frazil.service.process.server import SHUTDOWN_MOST_S
 from frazil.service.tokens import hash_of
 from frazil.service.worker_stats import Metrics, WorkerReport
@@ -188,8 +188,12 @@ def test_the_manifests_differ_in_who_gives_the_number():
 
 
 def metric_names() -> set[str]:
-    gauge = Gauge(1, 1, 1, 1.0, 1.0, 1.0, 1, 1.0, 1.0)
-    report = WorkerReport(0, {"a": gauge}, {("id", 200): 1})
+    status = Status(
+        namespace="a", scheme="icicle", store="redis://host", closed=False, issued=1, waits=1,
+        failures=1, store_away_s=1.0, store_errors=1, last_error="", last_error_at=None,
+        seconds_left=1.0, lead_s=1.0, clock_offset_s=1.0, exhausted_in_s=1.0,
+    )  # fmt: skip
+    report = WorkerReport(0, {"a": status}, {("id", 200): 1})
     text = Metrics({"a": "icicle"}, [report]).text().decode()
     return set(re.findall(r"^(frazil_\w+)\{", text, re.MULTILINE))
 

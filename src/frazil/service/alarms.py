@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from frazil.errors import ClockError, LayoutExhausted, RegistryUnavailable
-from frazil.service.namespace import Gauge, ServedNamespace
+from frazil.generator.status import Status
+from frazil.service.namespace import ServedNamespace
 from frazil.system.clock import boot_ns
 
 SHOWN = ("issued", "waits", "failures")  # the counts whose history is kept
@@ -24,7 +25,7 @@ _LASTS_LEAST_S = 2 * 365 * 86_400
 _ERRORS_MOST = 5
 _SAMPLE_NS = 10 * 10**9
 _SAMPLES = 61  # ten minutes
-_COUNTED = (*SHOWN, "renew_failures")
+_COUNTED = (*SHOWN, "store_errors")
 PARTS_MOST = 64
 _FIRST_PART_S = 2
 
@@ -39,14 +40,14 @@ class Alarm:
     since_ns: int | None = None
 
 
-def alarms_of(gauge: Gauge, why: str, page: str, grown: Mapping[str, int]) -> Iterator[Alarm]:
+def alarms_of(status: Status, why: str, page: str, grown: Mapping[str, int]) -> Iterator[Alarm]:
     """Yield the alarms of a namespace. why, page: of a call that fails now.
 
     grown: failures of the last minute; waits and renewals without an answer of ten minutes.
     """
-    left_s = gauge.claim_left_s
-    if gauge.trouble_s:
-        red = why or (left_s is not None and left_s < gauge.trouble_s > 2)
+    left_s = status.seconds_left
+    if status.store_away_s:
+        red = why or (left_s is not None and left_s < status.store_away_s > 2)
         lasts = "" if left_s is None else f"; IDs last {left_s:.0f} s more"
         lasts = "; no IDs are left, calls fail" if left_s == 0 else lasts
         yield Alarm("red" if red else "amber", f"the store does not answer{lasts}", _STORE_AWAY)
@@ -56,14 +57,14 @@ def alarms_of(gauge: Gauge, why: str, page: str, grown: Mapping[str, int]) -> It
         yield Alarm(
             "amber", f"calls that got no ID in the last minute: {grown['failures']:,}", page
         )
-    elif grown["renew_failures"] > _ERRORS_MOST:
-        errors = f"{grown['renew_failures']:,} renewals in ten minutes"
+    elif grown["store_errors"] > _ERRORS_MOST:
+        errors = f"{grown['store_errors']:,} renewals in ten minutes"
         yield Alarm("amber", f"the store did not answer {errors}", _STORE_AWAY)
-    offset_s = gauge.clock_offset_s or 0.0
+    offset_s = status.clock_offset_s or 0.0
     if abs(offset_s) > _OFFSET_MOST_S:
         apart = f"{abs(offset_s):,.0f} s {'ahead of' if offset_s > 0 else 'behind'}"
         yield Alarm("amber", f"this host's clock is {apart} the store's", ClockError.page)
-    lasts_s = gauge.exhausted_in_s
+    lasts_s = status.exhausted_in_s
     if lasts_s is not None and lasts_s < _LASTS_LEAST_S:
         full = f"is full in {lasts_s / 86_400:,.0f} days" if lasts_s > 0 else "is full"
         level = "amber" if lasts_s > 0 else "red"
@@ -128,27 +129,27 @@ class Watch:
         """Add what was counted since the last look, and find the alarms."""
         now_ns = boot_ns()
         counts = {"http errors": http_errors}
-        gauges = {name: served.gauge() for name, served in list(self._namespaces.items())}
-        for name, gauge in gauges.items():
-            counts |= {f"{what} {name}": getattr(gauge, what) for what in _COUNTED}
-        shown = {key: n for key, n in counts.items() if not key.startswith("renew")}
+        states = {name: served.status() for name, served in list(self._namespaces.items())}
+        for name, status in states.items():
+            counts |= {f"{what} {name}": getattr(status, what) for what in _COUNTED}
+        shown = {key: n for key, n in counts.items() if not key.startswith("store")}
         grown = {key: n - self._last.get(key, 0) for key, n in shown.items()}
         self.history.add((now_ns - self._started_ns) / 1e9, grown)
         self._last = counts
         if not self._samples or now_ns - self._samples[-1][0] >= _SAMPLE_NS:
             self._samples.append((now_ns, counts))
-        whys = {name: self._namespaces[name].known_unready() for name in gauges}
+        whys = {name: self._namespaces[name].known_unready() for name in states}
         self.unready = {name: why for name, why in whys.items() if why}
-        self.alarms = {name: self._found(name, gauge) for name, gauge in gauges.items()}
+        self.alarms = {name: self._found(name, status) for name, status in states.items()}
 
-    def _found(self, name: str, gauge: Gauge) -> list[Alarm]:
+    def _found(self, name: str, status: Status) -> list[Alarm]:
         served = self._namespaces[name]
         since_ns = {one.page: one.since_ns for one in self.alarms.get(name, ())}
         grown = {
             what: self._grown(f"{what} {name}", 60 if what == "failures" else 600)
             for what in _COUNTED
         }
-        found = alarms_of(gauge, self.unready.get(name, ""), served.page, grown)
+        found = alarms_of(status, self.unready.get(name, ""), served.page, grown)
         return [replace(one, since_ns=since_ns.get(one.page) or boot_ns()) for one in found]
 
     def _grown(self, key: str, seconds: int) -> int:

@@ -22,7 +22,7 @@ import asyncio
 from array import array
 from collections.abc import Awaitable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import NamedTuple, TypeVar
 
@@ -34,12 +34,13 @@ from frazil.errors import FrazilError, Misuse, RegistryUnavailable
 from frazil.generator.awaiting import wait_through
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.request import Request
+from frazil.generator.status import Status
 from frazil.inputs.masking import masked
 from frazil.registries.commands import init_command
 from frazil.schemes.scheme import Scheme
 from frazil.service import logs
 from frazil.service.settings import Namespace
-from frazil.system.clock import boot_ns, moment_text, to_us, wall_us
+from frazil.system.clock import boot_ns, moment, to_us, wall_us
 from frazil.walk.walk import Pause
 
 BATCH_MOST = 1_000_000  # the most IDs in one request
@@ -109,26 +110,6 @@ class RecordCache:
             return error
         self.last = Known(boot_ns(), found)
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class Gauge:
-    """The state of a namespace. Units are in the names; unknown values are None.
-
-    last_error: in full, with names of hosts, so it is for admins only.
-    """
-
-    issued: int
-    waits: int
-    failures: int
-    lead_s: float | None
-    claim_left_s: float | None
-    trouble_s: float
-    renew_failures: int
-    clock_offset_s: float | None
-    exhausted_in_s: float | None
-    last_error: str = ""
-    last_error_at: str | None = None
 
 
 class ServedNamespace:
@@ -317,25 +298,24 @@ class ServedNamespace:
         fault = self._walk.keeper.policy.trouble or self._fault or self._look_error
         return errors.PoolExhausted.page if fault is None else fault.page
 
-    def gauge(self) -> Gauge:
-        """Return the current state."""
+    def status(self) -> Status:
+        """Return its state in this process. ``last_error`` names hosts, so it is for admins only.
+
+        IDs, waits and failures are those of clients. seconds_left: None without a time.
+        """
         status = self._walk.status()
         at = status.last_error_at
         error, error_us = max(
             self._noted, (status.last_error, to_us(at) if at else 0), key=lambda noted: noted[1]
         )
-        return Gauge(
+        return replace(
+            status,
             issued=self.issued,
             waits=self.waits,
             failures=self.failures,
-            lead_s=status.lead_s,
-            claim_left_s=status.seconds_left if self._walk.keeper.policy.terms.timed else None,
-            trouble_s=status.store_away_s,
-            renew_failures=status.store_errors,
-            clock_offset_s=status.clock_offset_s,
-            exhausted_in_s=status.exhausted_in_s,
+            seconds_left=status.seconds_left if self._walk.keeper.policy.terms.timed else None,
             last_error=error,
-            last_error_at=moment_text(error_us) if error else None,
+            last_error_at=moment(error_us) if error else None,
         )
 
     async def close(self) -> None:

@@ -10,7 +10,7 @@ of its worst alarm; it is *unknown* if a worker does not report.
 import asyncio
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from frazil import __version__
@@ -18,12 +18,13 @@ from frazil.claims.fleet import fleet_of
 from frazil.claims.holder import Holder
 from frazil.claims.holding import node_holdings
 from frazil.errors import ConfigError, PoolExhausted, RegistryUnavailable
+from frazil.generator.status import Status
 from frazil.service.alarms import SHOWN, Alarm, History, Watch, total
 from frazil.service.namespace import ServedNamespace
 from frazil.service.settings import Settings
 from frazil.service.tokens import Guard
 from frazil.service.worker_stats import WorkerReport, WorkerStats
-from frazil.system.clock import boot_ns, moment_text, wall_us
+from frazil.system.clock import boot_ns, moment_text, to_us, wall_us
 
 _EVERY_S = 1.0  # for what is looked at again
 
@@ -96,7 +97,7 @@ class State:
     def _report(self, unready: dict[str, str]) -> WorkerReport:
         return WorkerReport(
             self._index,
-            {name: served.gauge() for name, served in self.namespaces.items()},
+            {name: served.status() for name, served in self.namespaces.items()},
             dict(self.requests),
             unready,
             int(Holder.here().process),
@@ -196,7 +197,7 @@ def _namespace(
         **served.names,
         "level": ranked[0]["level"] if ranked else "green",
         "alarms": ranked,
-        "workers": [_worker(name, one, silent) for one in reports.values() if name in one.gauges],
+        "workers": [_worker(name, one, silent) for one in reports.values() if name in one.states],
         "claims": claims,
         **{f"{what}_parts": rows.get(f"{what} {name}", []) for what in SHOWN},
     }
@@ -234,13 +235,32 @@ def _silent(report: WorkerReport) -> bool:
     return boot_ns() - report.at_ns > _SILENT_NS
 
 
+def figures_of(status: Status) -> dict[str, Any]:
+    """The figures of a namespace by their names in JSON."""
+    return {
+        "issued": status.issued,
+        "waits": status.waits,
+        "failures": status.failures,
+        "lead_s": status.lead_s,
+        "claim_left_s": status.seconds_left,
+        "trouble_s": status.store_away_s,
+        "exhausted_in_s": status.exhausted_in_s,
+    }
+
+
 def _worker(name: str, report: WorkerReport, silent: Collection[int]) -> dict[str, Any]:
+    status = report.states[name]
+    error_at = status.last_error_at
     return {
         "worker": report.worker,
         "process": report.process,
         "reported": _ago(report.at_ns),
         "silent": report.worker in silent,
-        **asdict(report.gauges[name]),
+        **figures_of(status),
+        "renew_failures": status.store_errors,
+        "clock_offset_s": status.clock_offset_s,
+        "last_error": status.last_error,
+        "last_error_at": None if error_at is None else moment_text(to_us(error_at)),
     }
 
 

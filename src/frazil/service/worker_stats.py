@@ -19,9 +19,9 @@ from prometheus_client import generate_latest
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from frazil.generator.status import Status
 from frazil.metrics import COUNTERS, GAUGES, families
 from frazil.service.alarms import Alarm, History
-from frazil.service.namespace import Gauge
 from frazil.service.tokens import Buckets
 from frazil.system.clock import boot_ns
 
@@ -38,7 +38,7 @@ class WorkerReport:
     """
 
     worker: int = 0
-    gauges: dict[str, Gauge] = field(default_factory=dict)
+    states: dict[str, Status] = field(default_factory=dict)
     replies: dict[tuple[str, int], int] = field(default_factory=dict)
     unready: dict[str, str] = field(default_factory=dict)
     process: int = 0
@@ -86,13 +86,6 @@ class WorkerStats:
 
 MEDIA_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 
-_FIELDS = {
-    "store_errors": "renew_failures",
-    "seconds_left": "claim_left_s",
-    "store_away_s": "trouble_s",
-}
-"""The fields of ``Gauge`` that a ``Status`` calls otherwise."""
-
 
 @dataclass(frozen=True)
 class Metrics(Collector):
@@ -109,10 +102,10 @@ class Metrics(Collector):
         labels = ("namespace", "scheme", "worker")
         shown = {
             (name, self.schemes[name], str(report.worker)): {
-                field: getattr(gauge, _FIELDS.get(field, field)) for field in (*COUNTERS, *GAUGES)
+                field: getattr(status, field) for field in (*COUNTERS, *GAUGES)
             }
             for report in self.reports
-            for name, gauge in report.gauges.items()
+            for name, status in report.states.items()
             if name in self.schemes
         }
         yield from families(labels, shown, shown)

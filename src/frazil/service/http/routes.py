@@ -27,7 +27,7 @@ from frazil.service.http.openapi import document
 from frazil.service.inspection import TEXT_MOST, facts_of, findings_of
 from frazil.service.namespace import ServedNamespace
 from frazil.service.problems import Problem, busy, misuse, no_id, refused, unknown_namespace
-from frazil.service.state import State, overview
+from frazil.service.state import State, figures_of, overview
 from frazil.service.tokens import SCOPES, Refusal
 from frazil.service.tokens import Scope as Right
 from frazil.service.worker_stats import MEDIA_TYPE, Metrics
@@ -37,7 +37,6 @@ SLOTS_MOST = 1_000  # the most slots that are reported; held slots come first
 _SEARCHES_MOST = 10  # of which one runs: it slows down the event loop, as both need the interpreter
 _LAYOUT_MOST = 2_000
 _PIECE = ("name", "label", "role", "bits", "low", "reversed")
-_GAUGES = ("issued", "waits", "failures", "lead_s", "claim_left_s", "trouble_s", "exhausted_in_s")
 _STATES = ("held", "idle", "free")
 
 
@@ -183,11 +182,10 @@ class Routes:
 
     async def _status(self, served: ServedNamespace, _asked: _Asked) -> Reply:
         """Return the state of a namespace in the process that answers."""
-        gauge, here = served.gauge(), Holder.here()
+        status, here = served.status(), Holder.here()
         why = await served.unready()
         facts = {"host": here.host, "process": int(here.process), "ready": not why}
-        gauges = {name: getattr(gauge, name) for name in _GAUGES}
-        return as_json({**served.names, **facts, "why": why or None, **gauges})
+        return as_json({**served.names, **facts, "why": why or None, **figures_of(status)})
 
     async def _layouts(self, asked: _Asked) -> Reply:
         """List the named schemes, and the namespaces that the token allows."""
