@@ -16,10 +16,11 @@ written or changed.
 import errno
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -27,7 +28,6 @@ import click
 from frazil import COMPILED, FrazilError, __version__
 from frazil.cli import _signals
 from frazil.cli._standard_streams import OUTPUT, discard_output, prepare_streams
-from frazil.cli.show.help import HelpContext
 from frazil.errors import Misuse, Stopped, TryLater
 
 __all__ = ["COMMANDS", "Failure", "main"]
@@ -62,6 +62,8 @@ _NUMBERS = {
     "is not a valid float": "is not a number",
 }
 _PIPE_CLOSED = 141
+_CLICK_LEAST = 50  # columns; click writes for a wider terminal by itself
+_TEXT_INDENT = 4
 _ELSEWHERE = {
     "torture": "frazil torture is a package of its own; in a checkout of frazil, run: pip install "
     "./evidence/torture"
@@ -107,10 +109,49 @@ _FAILURES = {
 }
 
 
+class _Formatter(click.HelpFormatter):
+    """click's formatter, and one column of text on a narrow terminal.
+
+    click writes help at least 50 columns wide, in two columns. A terminal of 40 columns breaks its
+    words, and leaves ten columns for the text beside an option. So there each option has a line,
+    and its text stands below it.
+    """
+
+    def __init__(self, *, width: int | None, max_width: int | None) -> None:
+        columns = get_terminal_size().columns
+        self._narrow = width is None and columns < _CLICK_LEAST + 2
+        super().__init__(width=columns if self._narrow else width, max_width=max_width)
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        if not self._narrow:
+            super().write_dl(list(rows), col_max, col_spacing)
+            return
+        for name, text in rows:
+            self.write(f"{' ' * self.current_indent}{name}\n")
+            self.current_indent += _TEXT_INDENT
+            self.write_text(text)
+            self.current_indent -= _TEXT_INDENT
+
+
+class _Context(click.Context):
+    """The context of every command."""
+
+    formatter_class = _Formatter
+
+    def __exit__(self, *found: object) -> bool | None:
+        """See click.Context. An error of click's parser does not know its command."""
+        error = found[1]
+        if isinstance(error, click.UsageError) and error.ctx is None:
+            error.ctx = self
+        return super().__exit__(*found)  # type: ignore[arg-type]
+
+
 class _Commands(click.Group):
     """A group that imports a command when it is called."""
 
-    context_class = HelpContext
+    context_class = _Context
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(_help_lines())
@@ -123,7 +164,7 @@ class _Commands(click.Group):
             command = _further()[cmd_name].load()
         else:
             return None
-        command.context_class = HelpContext
+        command.context_class = _Context
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:

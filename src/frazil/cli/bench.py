@@ -193,7 +193,10 @@ def _measure(bench: _Bench, request: Request) -> Iterator[Line]:
         yield bench.line("ids()", lambda: [ids() for _ in repeat(None, calls)], floor)
     with open_request(replace(request, lead_us=lead_us)) as early:
         if limit:
-            _warm_up(early)
+            until_s = time.monotonic() + _WARM_UP_S
+            while time.monotonic() < until_s:
+                early()
+                time.sleep(0.005)
             what = f"ids(), lead {duration_text(lead_us)}"
             yield bench.line(what, lambda: [early() for _ in repeat(None, calls)], single)
         numbers = range(first, first + take)
@@ -206,13 +209,6 @@ def _measure(bench: _Bench, request: Request) -> Iterator[Line]:
             floor = bench.line("numpy.arange", lambda: np.arange(array, dtype=np.uint64))
             yield floor
             yield bench.line(f"ids.array({array})", lambda: early.array(array), floor)
-
-
-def _warm_up(ids: frazil.Generator) -> None:
-    until_s = time.monotonic() + _WARM_UP_S
-    while time.monotonic() < until_s:
-        ids()
-        time.sleep(0.005)
 
 
 def _sizes(scheme: Scheme, horizon_ticks: int) -> tuple[int, int, int]:

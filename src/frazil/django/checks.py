@@ -93,12 +93,11 @@ def check_apps(**_: object) -> list[CheckMessage]:
         for config in apps.get_app_configs()
         if config._is_default_auto_field_overridden
         and not {"site-packages", "dist-packages"} & set(Path(config.path).parts)
-        and any(_made_by_the_database(model._meta.pk) for model in config.get_models())
+        and any(
+            key.auto_created and not key.is_relation and not isinstance(key, IdColumn)
+            for key in (model._meta.pk for model in config.get_models())
+        )
     ]
-
-
-def _made_by_the_database(key: Any) -> bool:
-    return key.auto_created and not key.is_relation and not isinstance(key, IdColumn)
 
 
 def check_namespaces(databases: object = None, **_: object) -> list[CheckMessage]:

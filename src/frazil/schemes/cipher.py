@@ -14,7 +14,7 @@ Limits: at least 2**20 numbers, because all values of a small domain can be trie
 million). Arrays of up to 64 bits.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from frazil.system.extras import needs
 
@@ -76,7 +76,8 @@ class NumberCipher:
         round_shift = 8 * ((right_bits + 7) // 8)
         blocks = np.empty((len(numbers), 2), ">u8")
         blocks[:, 0] = high
-        encrypt = self._encryptor()
+        # Each block is the last one of another MAC, so nothing repeats that a mode would hide.
+        encrypt = Cipher(self._aes, modes.ECB()).encryptor().update  # noqa: S305
         for i in reversed(range(_ROUNDS)) if decrypt else range(_ROUNDS):
             half = a if decrypt else b
             blocks[:, 1] = half ^ np.uint64(low ^ i << round_shift)
@@ -96,7 +97,3 @@ class NumberCipher:
         given = p + self._tweak + bytes(-(t + 1 + size) % 16 + 1 + size)
         chained = Cipher(self._aes, modes.CBC(bytes(16))).encryptor().update(given[:-16])[-16:]
         return bytes(one ^ other for one, other in zip(chained, given[-16:], strict=True))
-
-    def _encryptor(self) -> Any:
-        # Each block is the last one of another MAC, so nothing repeats that a mode would hide.
-        return Cipher(self._aes, modes.ECB()).encryptor().update  # noqa: S305

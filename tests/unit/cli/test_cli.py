@@ -32,7 +32,7 @@ def test_help_imports_no_slow_module(arguments):
     assert "click" in loaded
     assert not loaded & {"rich", "sqlite3", "numpy", "pyarrow", "asyncio"}
     ours = {name for name in loaded if name.startswith("frazil.cli.")}
-    modules = {"_signals", "_standard_streams", "show", "show.help"}
+    modules = {"_signals", "_standard_streams"}
     assert ours == {f"frazil.cli.{name}" for name in modules}
 
 

@@ -23,7 +23,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from typing import Any
 
 from frazil.service import logs
 from frazil.system.clock import boot_ns
@@ -87,7 +86,8 @@ class Supervisor:
             for worker in self.workers:
                 self._replace_dead(worker, now_ns)
             release_signals()
-            wait([*self._sentinels(), self.wakeup[0]], self._pause_s())
+            ends = [one.process.sentinel for one in self.workers if one.process is not None]
+            wait([*ends, self.wakeup[0]], self._pause_s())
             if self._reloading:
                 self._reload()
         self._on_stop()
@@ -143,9 +143,6 @@ class Supervisor:
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         self._work(index, stop_socket)
-
-    def _sentinels(self) -> list[Any]:
-        return [worker.process.sentinel for worker in self.workers if worker.process is not None]
 
     def _pause_s(self) -> float | None:
         """Return the time until the next worker is due."""
