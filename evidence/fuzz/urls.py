@@ -17,7 +17,7 @@ from frazil.registries.postgres.registry import PostgresRegistry
 from frazil.registries.redis.registry import RedisRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
 from frazil.remote.http.config import configure_service
-from frazil.remote.icicle.config import configure_icicle
+from frazil.remote.icicle.calls import configure_icicle
 
 __all__ = ["check_url"]
 

@@ -31,8 +31,7 @@ from frazil.inputs.kinds import KINDS
 from frazil.registries.base import terms_of
 from frazil.registries.doctor import Finding, clock_offset
 from frazil.registries.redis.doctor import examine
-from frazil.remote.icicle.calls import IcicleConfig
-from frazil.remote.icicle.config import configure_icicle
+from frazil.remote.icicle.calls import IcicleConfig, configure_icicle
 from frazil.remote.icicle.server import LAST_SHARD, IcicleServer, State, key_of
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import moment_text, wall_us

@@ -1,20 +1,23 @@
-"""A call on a pool of servers, without I/O.
+"""A pool of servers: its URL and the options that it allows, and a call on it, without I/O.
 
 There is no claim to give back: a process that dies or forks loses only the IDs that it requested.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from frazil.errors import FrazilError
-from frazil.generator.request import Request
-from frazil.redis_link.access import Access
+from frazil.errors import ConfigError, FrazilError
+from frazil.generator.request import KEEP_US, Request
+from frazil.inputs.duration import duration_text
+from frazil.inputs.url import Options, Url, whole
+from frazil.redis_link.access import Access, access_of, shown
 from frazil.remote.base import Life
 from frazil.remote.icicle.pool import Asking, Pool, ServerHealth
-from frazil.remote.icicle.server import MOST_IDS, ServerCalls
+from frazil.remote.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US, ServerCalls
+from frazil.schemes.presets import PRESETS
 from frazil.system.clock import boot_ns, boot_s, wall_us
 from frazil.system.imports import load
 from frazil.system.steps import Steps
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ServerT = TypeVar("ServerT")
+
+TIMEOUT_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,61 @@ class IcicleConfig:
             made(access, self.namespace, shard)
             for access, shard in zip(self.accesses, shards, strict=True)
         ]
+
+
+def configure_icicle(request: Request) -> IcicleConfig:
+    """Return the configuration for a request. Contacts nothing. Raises ConfigError."""
+    url, scheme, namespace = request.url, request.scheme, request.namespace
+    request.refuse(
+        "icicle: takes no {}=; leave it out, because the servers choose these values",
+        sequence_start=request.scattered,
+        block=request.block is not None,
+        keep=request.keep_us != KEEP_US,
+    )
+    if str(scheme.layout) != PRESETS["icicle"].layout or scheme.shuffle is not None:
+        raise ConfigError(
+            f"icicle: issues the scheme 'icicle', {PRESETS['icicle'].layout!r}, and not "
+            f"{str(scheme.layout)!r}; use that scheme, or a registry like redis: for this one",
+            url=str(url),
+        )
+    if not namespace or len(namespace) > 200 or not namespace.isprintable() or "}" in namespace:
+        raise ConfigError(
+            f"namespace {namespace!r} is invalid; use 1 to 200 printable characters without }}"
+        )
+    if request.lead_us > MOST_LEAD_US:
+        raise ConfigError(
+            f"lead={duration_text(request.lead_us)} is more than the servers allow, "
+            f"{duration_text(MOST_LEAD_US)}",
+            value=request.lead_us,
+            limit=MOST_LEAD_US,
+        )
+    options = url.options()
+    accesses = _accesses(url, options)
+    shards = _shards(options, len(accesses))
+    prefetch = options.number("prefetch", MOST_IDS)  # the most of one call
+    options.finish()
+    return IcicleConfig(request, accesses, shards, prefetch)
+
+
+def _accesses(url: Url, options: Options) -> tuple[Access, ...]:
+    """Return the access to each server; with ?cluster=1 all hosts are one."""
+    every = access_of(url, options, TIMEOUT_US)
+    if every.cluster:
+        return (every,)
+    return tuple(replace(every, name=shown(url, host), places=(host,)) for host in every.places)
+
+
+def _shards(options: Options, servers: int) -> tuple[int, ...]:
+    text = options.text("shards")
+    if text is None:
+        return ()
+    words = text.split(",")
+    shards = tuple(shard for word in words if (shard := whole(word, LAST_SHARD)) is not None)
+    if len(shards) < len(words):
+        raise ConfigError(f"?shards={text}: write numbers from 0 to {LAST_SHARD}, like 0,1,2")
+    if len(shards) != servers or len(set(shards)) < servers:
+        raise ConfigError(f"?shards={text}: {servers} servers need {servers} different shards")
+    return shards
 
 
 class PoolCalls(Life):

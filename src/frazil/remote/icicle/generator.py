@@ -8,8 +8,7 @@ from frazil.generator.request import Request
 from frazil.redis_link.access import driver
 from frazil.redis_link.async_link import AsyncLink
 from frazil.remote.base import AsyncServed, Served
-from frazil.remote.icicle.calls import PoolCalls
-from frazil.remote.icicle.config import configure_icicle
+from frazil.remote.icicle.calls import PoolCalls, configure_icicle
 from frazil.remote.icicle.server import IcicleServer, ServerCalls, icicle_script
 
 

@@ -199,10 +199,6 @@ class IcicleServer(ServerCalls):
 
     link_of = Link
 
-    def issue(self, count: int, lead_us: int, within_s: float = inf) -> Issued:
-        """See ``issuing``."""
-        return run(self.issuing(count, lead_us, within_s))
-
     def initialise(self, shard: int, *, new: bool = False, pool: str = "") -> Issued:
         """Assign the shard. new: no server ever had it, so the first ID does not wait.
 

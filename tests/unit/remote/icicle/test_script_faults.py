@@ -9,8 +9,9 @@ import pytest
 import redis
 
 from frazil.generator.request import make_request
-from frazil.remote.icicle.config import configure_icicle
+from frazil.remote.icicle.calls import configure_icicle
 from frazil.remote.icicle.server import FUNCTION, IcicleServer, icicle_library
+from frazil.system.steps import run
 from tests.servers.icicle import Caller, cells
 from tests.servers.redis import FLAVOURS, Server
 from tests.tools.waiting import until
@@ -39,15 +40,15 @@ def test_who_asks_first_after_a_loss_may_have_been_silent_for_long(continues, mo
     with Server(faked=True) as server:
         Caller(server).init()
         seldom, often = (served(server) for _ in range(2))
-        seldom.issue(1, 0)
+        run(seldom.issuing(1, 0, 5))
         time.sleep(6)
-        [(last, _)] = often.issue(1, 0).spans
+        [(last, _)] = run(often.issuing(1, 0, 5)).spans
         server.kill()
         server.step_clock(-9)
         server.start()
         if not continues:
             monkeypatch.setattr(seldom, "_ahead_us", 0)
-        assert not seldom.issue(1, 0).spans
+        assert not run(seldom.issuing(1, 0, 5)).spans
         assert (int(Caller(server).state()["guard"]) > last >> 22) is continues
 
 
