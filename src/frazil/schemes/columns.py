@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import CodecError, LayoutError, Misuse
+from frazil.errors import LayoutError, Misuse
 from frazil.schemes import arrays
+from frazil.schemes.codec import Codec, each
 from frazil.schemes.segments import Segment, assembled, segments_of
 from frazil.system.extras import needs
 
@@ -23,8 +24,6 @@ with needs("arrays need numpy", "numpy"):
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from frazil.schemes.codec import Codec
 
 _MOST = (1 << 63) - 1
 
@@ -90,12 +89,8 @@ def _listed(
     except TypeError:
         raise Misuse(f"expected a column of IDs or an iterable, not {type(ids).__name__}") from None
     gaps = [n is None for n in numbers]
-    for i, n in enumerate(numbers):
-        try:
-            numbers[i] = 0 if n is None else codec.checked(n)
-        except CodecError as error:
-            raise CodecError(f"element {i}: {error}", index=i, **error.facts) from None
-    return numbers, np.asarray(gaps) if any(gaps) else missing
+    valid = each(lambda n: 0 if n is None else codec.checked(n), numbers)
+    return valid, np.asarray(gaps) if any(gaps) else missing
 
 
 def values_of(ids: NDArray[Any], positions: Sequence[int]) -> NDArray[np.int64]:
