@@ -30,10 +30,24 @@ PARTS = [
 ]
 FOUND_WITHIN = 200
 FAILOVER_SEEDS = 250
+# The first seed that finds a broken rule, where the search for it takes a second of a processor. It
+# is tried first; after a change that makes it find nothing, the test searches all of them again.
+FOUND_AT = {
+    "CallsOnce": 16,
+    "Deaf": 156,
+    "FirstDecides": 12,
+    "GrantsInTheWait": 54,
+    "JumpsAhead": 25,
+    "LooksAhead": 34,
+    "NoGuard": 25,
+    "NoTokenForRelease": 64,
+    "ShortGuard": 63,
+    "TokensOutliveALoss": 21,
+}
 
 
-def first_failure(parts, seeds=FOUND_WITHIN, draw=Schedule.draw):
-    for seed in range(seeds):
+def first_failure(parts, seeds=FOUND_WITHIN, draw=Schedule.draw, *, begin=0):
+    for seed in (begin, *range(seeds)):
         outcome = run(draw(seed), parts)
         if outcome.violation is not None:
             return outcome
@@ -60,8 +74,7 @@ LATE = {"NeverEnough"}
     [pytest.param(name, marks=[pytest.mark.long] * (name in LATE)) for name in CANARIES],
 )
 def test_a_broken_rule_is_found(name):
-    outcome = first_failure(CANARIES[name])
-    assert outcome is not None
+    assert first_failure(CANARIES[name], begin=FOUND_AT.get(name, 0)) is not None
 
 
 @pytest.mark.interpreted
@@ -77,7 +90,9 @@ def test_no_failover_to_a_late_successor_repeats_an_id():
 
 @pytest.mark.parametrize("name", sorted(FAILOVERS.keys() - TRACES.keys()))
 def test_a_broken_rule_is_found_in_failovers(name):
-    assert first_failure(FAILOVERS[name], FAILOVER_SEEDS, Schedule.draw_failovers) is not None
+    parts, begin = FAILOVERS[name], FOUND_AT.get(name, 0)
+    found = first_failure(parts, FAILOVER_SEEDS, Schedule.draw_failovers, begin=begin)
+    assert found is not None
 
 
 @pytest.mark.parametrize("name", TRACES)

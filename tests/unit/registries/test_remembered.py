@@ -15,7 +15,7 @@ from frazil.registries.base import terms_of
 from frazil.registries.remembered import remembered
 from tests.tools.waiting import until
 
-HORIZON_S = 4
+HORIZON_S = 2
 MINT = "import frazil, sys; print(frazil.mint(1, sys.argv[1], timeout=1))"
 OPEN = "import frazil, sys\nwith frazil.open(sys.argv[1], timeout=1) as ids: print(ids())"
 

@@ -1,15 +1,18 @@
 """Every preset gives the published numbers both ways, and schemes are put together right."""
 
 import json
+import random
 import re
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from frazil.errors import CodecError, ConfigError, LayoutError
 from frazil.schemes.scheme import PRESETS, Scheme, names, scheme
+from frazil.schemes.segments import assembled
 from frazil.schemes.shuffle import Shuffle
 
 VECTORS = Path(__file__).parents[2] / "vectors"
@@ -255,3 +258,42 @@ def test_the_pattern_matches_what_is_written(encoding: str, prefix: str, check: 
         assert re.match(s.pattern, s.format(n))
         assert not re.match(s.pattern, s.format(n) + "0" * 20)
         assert not re.match(s.pattern, " " + s.format(n))
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_field_of_every_scheme(name: str) -> None:
+    of = scheme(name, epoch="2020-01-01" if name == "chibrary-time" else None)
+    rng = random.Random(name)
+    for role in ("time", "run", "node", "sequence"):
+        if not of.layout.bits_of(role):
+            with pytest.raises(LayoutError, match=f"has no {role}"):
+                of.segments(role)
+            continue
+        for n in (rng.getrandbits(of.bits) for _ in range(20)):
+            value = assembled(
+                of.segments(role), lambda s, n=n: n >> s.source & s.mask, lambda v, by: v << by
+            )
+            assert value == of.unpack(n)[role]
+
+
+@pytest.mark.parametrize("version", [7, 8])
+def test_uuids(version: int) -> None:
+    s = scheme(f"uuid{version}")
+    n = s.pack(time=1645557742000, sequence=0x3FFFFFE, node=0x0102030405AB)
+    made = s.uuid(n)
+    assert (made.version, made.variant) == (version, "specified in RFC 4122")
+    assert str(made) == s.format(n)
+    assert s.read(made) == s.read(str(made)) == n
+    assert str(made)[14:] == f"{version}fff-bffe-0102030405ab"
+    assert s.unpack(n).moment == datetime(2022, 2, 22, 19, 22, 22, tzinfo=UTC)
+
+
+def test_a_uuid7_begins_with_the_time_of_the_rfc() -> None:
+    """The example of RFC 9562, appendix A.6."""
+    example = UUID("017F22E2-79B0-7CC3-98C4-DC0C0C07398F")
+    s = scheme("uuid7")
+    n = s.read(example)
+    assert s.unpack(n).moment_us == 1645557742000_000
+    assert s.window(1645557742000_000, 1645557742001_000).start <= n
+    with pytest.raises(CodecError, match="version"):
+        scheme("uuid8").read(example)

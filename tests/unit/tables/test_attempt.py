@@ -1,4 +1,4 @@
-"""One attempt of a task: each has IDs of its own, whatever became of the one before."""
+"""Tasks of an engine: their attempts, the files of these, and the stores that they may share."""
 
 import pickle
 from pathlib import Path
@@ -6,9 +6,14 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
-from frazil.errors import ClaimLost
+from frazil.errors import ClaimLost, ConfigError
+from frazil.generator.request import make_request
 from frazil.tables.attempt import Attempt, make_attempt
+from frazil.tables.new_column import check_kept
+from frazil.tables.parts import make_parts
+from frazil.tables.reach import check_reach, is_loopback
 
 
 def attempt_of(path: Path, scheme: str = "icicle", *, text: bool = False) -> Attempt:
@@ -44,3 +49,84 @@ def test_a_sealed_attempt_makes_nothing(tmp_path: Path) -> None:
     ):
         with pytest.raises(ClaimLost):
             work()
+
+
+def test_rows_are_kept_in_one_way() -> None:
+    check_kept(None, once=True)
+    check_kept("table", once=False)
+    with pytest.raises(ConfigError, match="pass one of them"):
+        check_kept("table", once=True)
+
+
+LOCAL = [
+    "sqlite:",
+    "sqlite:///tmp/a.db",
+    "unix:///tmp/redis.sock",
+    "redis://localhost",
+    "redis://a.example,127.0.0.1:6379",
+    "redis://:secret@[::1]:6379",
+    "postgresql:///db",
+    "etcd://127.0.0.2",
+    "icicle://0.0.0.0:1",
+    "http://LOCALHOST:8080/a",
+]
+
+
+@pytest.mark.parametrize("url", LOCAL)
+def test_a_store_of_each_host_is_refused(url: str) -> None:
+    request = make_request(url)
+    check_reach(request, "Spark", one_host=True)
+    with pytest.raises(ConfigError, match="another store on each host of Spark") as error:
+        check_reach(request, "Spark", one_host=False)
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("url", ["memory:", "static:7", "static:hostname"])
+def test_never(url: str) -> None:
+    for one_host in (True, False):
+        with pytest.raises(ConfigError, match="cannot be shared"):
+            check_reach(make_request(url), "Ray", one_host=one_host)
+
+
+def test_addresses() -> None:
+    here = ("127.0.0.1", "localhost:8786", "tcp://127.0.0.1:8786", "[::1]:5", "", "0.0.0.0")
+    assert all(map(is_loopback, here))
+    for away in ("10.0.0.1", "tcp://10.0.0.1:8786", "[fe80::1]:5", "ids.example:1", "localhosts"):
+        assert not is_loopback(away)
+
+
+def test_an_attempt_is_checked_when_it_is_made() -> None:
+    def made(url: str, scheme: str, *, text: bool = False) -> str:
+        return make_attempt(
+            "id", url, scheme, "Spark", one_host=False, text=text, unsigned=False
+        ).kind
+
+    assert made("redis://a", "icicle") == "int64"
+    assert made("redis://a", "globalid-128", text=True) == "text"
+    with pytest.raises(ConfigError, match="text=True"):
+        made("redis://a", "tsid")
+    with pytest.raises(ConfigError, match="cannot be shared"):
+        made("sqlite:", "icicle")
+
+
+def test_a_late_attempt_changes_nothing(tmp_path: Path) -> None:
+    parts = make_parts(tmp_path / "table")
+    table = pa.table({"id": [1, 2]})
+
+    def run() -> list[str]:
+        parts.write(pa.table({"id": [8, 9]}))  # of an attempt that was declared dead
+        return [parts.write(table)]
+
+    parts.keep(run)
+    assert parquet.read_table(parts.path).equals(table)
+    with pytest.raises(FileNotFoundError):
+        parts.write(pa.table({"id": [3]}))
+    assert parquet.read_table(parts.path).equals(table)
+    assert len(list(Path(parts.path).iterdir())) == 1
+
+
+def test_what_is_there_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "some").write_text("rows")
+    for path in (tmp_path, tmp_path / "some"):
+        with pytest.raises(ConfigError, match="exists already"):
+            make_parts(path)

@@ -51,9 +51,13 @@ def attacked(attack):
         thread.join()
 
 
-@pytest.mark.parametrize("request_", [LIVE, ID, READY], ids=["livez", "id", "readyz"])
-@pytest.mark.parametrize("reading", [True, False], ids=["reading", "not reading"])
+@pytest.mark.parametrize(
+    ("request_", "reading"),
+    [(ID, True), (READY, True), (ID, False), (LIVE, False)],
+    ids=["id, reading", "readyz, reading", "id", "livez"],
+)
 def test_pipelined_requests(start, request_, reading):
+    """An answer that is ready at once, as those of ID and LIVE, and one that has to be awaited."""
     service = start(CONFIG)
     service.client.get("/v1/a/id")
     before_mb = memory_mb(service)
