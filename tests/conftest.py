@@ -15,6 +15,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 import pytest
+import pytest_rerunfailures
 from hypothesis import settings
 
 from frazil.generator import store_thread
@@ -28,6 +29,10 @@ QUICK = "not long and not nightly"
 # tests, and each of the hundreds of processes that they start would compile frazil.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# The plugin would repeat the test of a worker that crashed, whatever the reason. For that it asks
+# the first process about each test, over a socket on which an answer takes 40 ms.
+pytest_rerunfailures.HAS_PYTEST_HANDLECRASHITEM = False
 
 
 def pytest_configure(config: pytest.Config) -> None:
