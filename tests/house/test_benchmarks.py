@@ -1,8 +1,6 @@
 """The measuring: that every ID is looked at, that a repeat is seen, and that sums are right."""
 
 import json
-import subprocess
-import sys
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,53 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from evidence.benchmarks import ready, ready_stores
-from evidence.benchmarks.cases import CASES, Sample
 from evidence.benchmarks.kept import Keeping, Repeats, check
-from evidence.benchmarks.runner import missing
 from evidence.benchmarks.subjects import Work
 from evidence.benchmarks.worker import run_round
 from frazil.cli import bench
 from frazil.errors import InternalError
-
-ROOT = Path(__file__).resolve().parents[2]
-FEW = ["--rounds", "1", "--scale", "0.01", "--seed", "1"]
-
-
-def benchmarks(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does."""
-    return subprocess.run(
-        [sys.executable, "-m", "evidence.benchmarks", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.mark.nightly
-def test_run_writes_its_table(tmp_path: Path) -> None:
-    out = tmp_path / "table.md"
-    done = benchmarks("--cases", "processes", "layouts", *FEW, "--out", str(out))
-    assert done.returncode == 0, done.stderr
-    page = out.read_text(encoding="utf-8")
-    assert page == done.stdout.removesuffix("\n")
-    assert "IDs a second of two processes, over one's" in page
-    assert "IDs, all different" in page
-    assert "seed 1" in page
-    for name in ["Commit", "CPU", "Python", "Date"]:
-        assert f"\n- {name}: " in page
-    for peer in missing([CASES["processes"]]):
-        assert f"- {peer}: missing" in page
-
-
-@pytest.mark.nightly
-def test_a_repeat_fails_the_run(tmp_path: Path) -> None:
-    """``memory:`` does not see other processes, so two of them get the same node."""
-    out = tmp_path / "table.md"
-    done = benchmarks("--cases", "processes", "--url", "memory:", *FEW, "--out", str(out))
-    assert done.returncode == 1
-    assert "IDs in namespace 'wide' were made before" in done.stderr
-    assert not out.exists()
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -92,10 +48,6 @@ def test_a_round_keeps_every_batch(tmp_path: Path) -> None:
     assert found["count"] == 30
     assert check(tmp_path) == {"space": 40}
     assert found["wall_ns"] <= found["ended_ns"] - found["began_ns"]
-
-
-def rounds(*quotients: float) -> list[dict[str, Sample]]:
-    return [{"a": Sample(q * 10.0, 1.0), "b": Sample(10.0, 1.0)} for q in quotients]
 
 
 def bench_json(*options: str) -> dict[str, Any]:
@@ -144,14 +96,6 @@ def test_bench_refuses_a_repeat() -> None:
     bench.check_unique([3, 1, 2])
     with pytest.raises(InternalError, match="1 of 4 IDs repeat, the first is 3"):
         bench.check_unique([3, 1, 3, 2])
-
-
-@pytest.mark.nightly
-def test_a_first_id_and_a_rest_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ready.main(["--quick", "memory", "redis"]) == 0
-    shown = capsys.readouterr().out
-    assert "| memory | " in shown
-    assert " | 1 + 1 | " in shown.partition("| redis | ")[2]  # a connection, and a claim
 
 
 @pytest.mark.long

@@ -80,12 +80,6 @@ def found(check, data):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_valid_inputs_pass(name):
-    for seed in TARGETS[name].seeds:
-        TARGETS[name].check(seed)
-
-
-@pytest.mark.parametrize("name", TARGETS)
 def test_a_wrong_parser_is_found(name, monkeypatch):
     place, wrong, data = BROKEN[name]
     TARGETS[name].check(data)

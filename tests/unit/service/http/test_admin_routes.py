@@ -1,4 +1,4 @@
-"""The admin routes: IDs in a text, claims, status, and permissions."""
+"""The routes for people: IDs in a text, plans, claims, status; and the nonce of a request."""
 
 import subprocess
 import sys
@@ -84,6 +84,76 @@ def test_an_invalid_request(client, body, words):
     reply = client.post("/v1/plain/find", json=body)
     assert reply.status_code == 400
     assert words in reply.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b"[" * 60_000,
+        b"\xff",
+        b'{"layout": 1}',
+        b'{"layout": ""}',
+        b'{"layout": "icicel"}',
+        b'{"layout": "time:9999 @1ms since 2025-01-01"}',
+        b'{"layout": "icicle", "bits": true}',
+        b'{"layout": "icicle", "bits": 3}',
+        b'{"layout": "icicle", "epoch": "x"}',
+        b'{"layout": "icicle", "epoch": 5}',
+        b'{"layout": "icicle", "x": 5}',
+        b'{"layout": "icicle", "need": {"nodes": 1, "rate_hz": 1, "year": 2060}}',
+        b'{"need": [1, 1, 2060]}',
+        b'{"need": {"nodes": 1, "rate_hz": 1}}',
+        b'{"need": {"nodes": 1, "rate_hz": "1", "year": 2060}}',
+        b'{"need": {"nodes": true, "rate_hz": 1, "year": 2060}}',
+        b'{"need": {"nodes": 1, "rate_hz": 1, "year": 1999}}',
+        b'{"layout": "' + b"n" * 2001 + b'"}',
+    ],
+    ids=lambda body: body[:24].decode("latin-1"),
+)
+def test_wrong_plans(client, body):
+    reply = client.post("/v1/plan", content=body)
+    assert reply.status_code == 400
+    assert reply.json()["type"] == "urn:frazil:problem:bad-request"
+
+
+WRONG_PLANS = [
+    "icicel",
+    "time:41 node:10 sequence:12",
+    "time:41 node:10 sequence:12 @1ms since x",
+    "time:9999 @1ms",
+    "node:3 node:4 sequence:9",
+    "time:41 x:3=9 @1ms",
+    "time:41 sequence:-1 @1ms",
+    "time[3..9] @1ms",
+    "flavour:3 time:41 sequence:9 @1ms",
+]
+
+
+@pytest.mark.parametrize("layout", WRONG_PLANS)
+def test_unknown_facts_of_an_error_are_omitted(client, layout):
+    reply = client.post("/v1/plan", json={"layout": layout})
+    assert reply.status_code == 400
+    told = reply.json()
+    assert all(told[name].isdigit() for name in {"limit"} & told.keys()), told
+    assert "None" not in [told.get(name) for name in ("field", "limit", "position")]
+
+
+@pytest.mark.parametrize("nonce", ["x" * 65, "a\tb", "a b", "\xe9"])
+def test_a_nonce_that_cannot_come_back_whole_is_refused(client, nonce):
+    headers = {"Frazil-Nonce": nonce.encode("latin-1")}
+    reply = client.post("/v1/plain/ids?n=1", headers=headers)
+    assert reply.status_code == 400, reply.text
+    assert "Frazil-Nonce" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize("nonce", ["x" * 64, "~!", ""])
+def test_a_reply_names_the_nonce_of_its_request(client, nonce):
+    reply = client.post("/v1/plain/ids?n=1", headers={"Frazil-Nonce": nonce})
+    assert reply.status_code == 200, reply.text
+    assert reply.headers.get("Frazil-Nonce", "") == nonce
 
 
 def test_claims_of_a_counter(client):
