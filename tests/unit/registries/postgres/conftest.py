@@ -1,9 +1,16 @@
-"""``frazil`` with arguments, as a fixture."""
+"""One server for the tests of this folder, and ``frazil`` with arguments."""
 
 import pytest
 from click.testing import CliRunner
 
 from frazil.cli import main
+from tests.servers.postgres import postgres
+
+
+@pytest.fixture(scope="session")
+def server():
+    with postgres() as running:
+        yield running
 
 
 @pytest.fixture

@@ -1,5 +1,8 @@
-"""The PostgreSQL registry against a real server: rights, settings, errors, other members."""
+"""The PostgreSQL registry against a real server: rights, settings, errors, one connection."""
 
+import gc
+import os
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,16 +16,12 @@ from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
-from tests.servers import postgres as servers
+from tests.tools.forks import child
 from tests.tools.verbs import ICICLE, begin, grant, mint, release, renew
+from tests.tools.waiting import until
+from tests.unit.registries.one_connection import open_some
 
 APP = "SELECT, INSERT, UPDATE"
-
-
-@pytest.fixture(scope="module")
-def server():
-    with servers.postgres() as running:
-        yield running
 
 
 @pytest.fixture
@@ -189,3 +188,77 @@ def test_options():
     with registry._links.taken() as link:
         assert "sslmode=require" in link.conninfo
         assert "horizon" not in link.conninfo
+
+
+def sessions(server):
+    text = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'app'"
+    return server.sql(text)[0][0]
+
+
+def strike(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.fixture
+def calm(ready):
+    """The same, when the connections of earlier tests have ended."""
+    gc.collect()  # links, in cycles with their errors
+    until(lambda: sessions(ready) == 0, "the end of earlier sessions")
+    return ready
+
+
+def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(calm):
+    registry = open_(calm)
+    begin(registry)
+
+    def commits():
+        with pytest.raises(psycopg.Error):
+            registry._locked.execute("COMMIT")
+        return True
+
+    with registry.step() as (record, _):
+        assert child(commits) == 0
+        record.revision += 1
+    assert mint(registry).seen.revision == 2
+
+
+def test_a_child_whose_parent_is_inside_a_verb_holds_no_copy_of_its_connection(calm):
+    """Else the server would not notice the death of the parent."""
+    registry = open_(calm)
+    begin(registry)
+
+    def cut():
+        with socket.socket(fileno=os.dup(number)) as copy:
+            return copy.family == socket.AF_UNIX and not copy.recv(1)
+
+    with registry.step():
+        number = registry._locked.connection.fileno()
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(child, cut).result() == 0
+
+
+def test_a_connection_that_is_lost_is_replaced_once(calm):
+    some = open_some(calm.url("app"), 5)
+    with pytest.raises(RegistryUnavailable), some[0].step():
+        calm.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename='app'")
+    for each in some:
+        assert mint(each).seen.revision == 1
+    until(lambda: sessions(calm) == 1, "the server to have 1")
+
+
+@pytest.mark.parametrize("place", ["_results", "lock"])
+def test_a_transaction_that_was_left_open_is_of_no_other_verb(calm, monkeypatch, place):
+    broken, other = open_some(calm.url("app"), 2)
+    with monkeypatch.context() as patch:
+        if place == "lock":
+            patch.setattr(broken, "reading_us", strike)
+        else:
+            patch.setattr(postgres, "_results", strike)
+        with pytest.raises(KeyboardInterrupt):
+            mint(broken)
+    with other.step() as (record, _):
+        record.revision += 1
+        row = f"SELECT count(*) FROM frazil.frazil_namespace WHERE name = '{broken.namespace}'"
+        assert calm.sql(f"{row} FOR UPDATE NOWAIT".replace("count(*)", "1")) == [(1,)]
+    assert mint(other).seen.revision == 2
+    assert mint(broken).seen.revision == 1

@@ -10,18 +10,11 @@ import frazil
 from frazil.claims.claim import Claim
 from frazil.registries import connect
 from frazil.registries.postgres.registry import schema
-from tests.servers.postgres import postgres
 from tests.tools.verbs import ICICLE, grant, new
 from tests.tools.waiting import until
 
 PLACES = "SELECT schemaname, tablename FROM pg_tables WHERE tablename LIKE 'frazil%' ORDER BY 2"
 ID = "SELECT frazil_id('orders')"
-
-
-@pytest.fixture(scope="module")
-def server():
-    with postgres() as running:
-        yield running
 
 
 @pytest.fixture
@@ -107,11 +100,11 @@ def test_a_record_that_was_lost_is_not_kept_by_the_move(database):
 
 
 def test_a_role_without_the_right_to_make_a_schema_uses_its_own(server):
-    server.sql("CREATE ROLE app LOGIN")
+    server.sql("CREATE ROLE theirs LOGIN")
     server.sql("CREATE DATABASE theirs")
     with psycopg.connect(server.url(database="theirs"), autocommit=True) as link:
-        link.execute("GRANT CREATE, USAGE ON SCHEMA public TO app")
-    url = server.url("app", database="theirs")
+        link.execute("GRANT CREATE, USAGE ON SCHEMA public TO theirs")
+    url = server.url("theirs", database="theirs")
     registry = new(url, "orders")
     assert rows(url, PLACES) == [("public", "frazil_namespace")]
     (place,) = [fact for fact in registry.examine().facts if fact.about == "rights"]
