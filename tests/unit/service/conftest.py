@@ -56,7 +56,11 @@ class Service:
         self._fresh: queue.Queue[dict[str, Any]] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.url = self.wait_for("listening")["url"]
+        try:
+            self.url = self.wait_for("listening")["url"]
+        except BaseException:
+            self.process.kill()
+            raise
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.client = httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_S)
 
