@@ -11,8 +11,8 @@ import frazil
 from evidence.fuzz.accepted import accepted
 from frazil.generator.request import make_request
 from frazil.registries import connect
+from frazil.registries.composed import ComposedRegistry
 from frazil.registries.etcd.registry import EtcdRegistry
-from frazil.registries.partitioned import PartitionedRegistry
 from frazil.registries.postgres.registry import PostgresRegistry
 from frazil.registries.redis.registry import RedisRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
@@ -53,7 +53,7 @@ def check_url(text: str) -> None:
 
 
 def _places(registry: Any) -> list[Any]:
-    if isinstance(registry, PartitionedRegistry):
+    if isinstance(registry, ComposedRegistry):
         return [place for part in registry.parts for place in _places(part)]
     if isinstance(registry, RedisRegistry):
         return list(registry.link.access.places)

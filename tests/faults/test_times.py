@@ -18,7 +18,7 @@ from tests.servers.mariadb import mariadb
 from tests.servers.postgres import postgres
 from tests.servers.redis import Server, three
 from tests.servers.zookeeper import zookeeper
-from tests.tools.verbs import ICICLE
+from tests.tools.verbs import ONE_RECORD
 
 TICK_US = 1000
 MEMBERS, SECONDS = 8, 5
@@ -93,7 +93,7 @@ def ahead_us(ids, seconds):
     until_s, found = time.monotonic() + seconds, []
     while time.monotonic() < until_s:
         one = ids()
-        found.append(ICICLE.layout.epoch_us + (one >> 22) * TICK_US - time.time_ns() // 1000)
+        found.append(ONE_RECORD.layout.epoch_us + (one >> 22) * TICK_US - time.time_ns() // 1000)
         time.sleep(0.001)
     return max(found)
 

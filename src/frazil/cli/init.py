@@ -10,6 +10,7 @@ and a person chooses the first value, with ``--start`` or ``--new``. Servers tha
 themselves (``icicle:``) each get a shard.
 """
 
+import time
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -19,12 +20,13 @@ from frazil.cli._options import registry_argument
 from frazil.cli._signals import on_stop
 from frazil.cli.show.terminal import wrapped
 from frazil.cli.stores import store
+from frazil.errors import PoolExhausted
 from frazil.generator.request import Request, refuse_full
 from frazil.generator.verb_requests import ask_of
 from frazil.initialising import HowToBegin, initialise
 from frazil.inputs.duration import wait_text
 from frazil.registries.base import Registry
-from frazil.registries.shelves import ShelvedRegistry
+from frazil.system.clock import boot_s
 
 if TYPE_CHECKING:
     from frazil.registries.postgres.registry import PostgresRegistry
@@ -182,8 +184,6 @@ def _in_postgres(registry: Registry, request: Request, option: str) -> "Postgres
     """The registry, for an option that only PostgreSQL has."""
     if request.url.opened_by.family != "postgresql":
         raise click.UsageError(f"{option} is for postgresql: URLs")
-    if isinstance(registry, ShelvedRegistry):
-        registry = registry.first_shelf(ask_of(LastSeen()))
     return cast("PostgresRegistry", registry)
 
 
@@ -201,7 +201,14 @@ def _add_ids(registry: Registry, request: Request, how: HowToBegin) -> None:
         _set_up(registry, request, how)
     else:  # nothing can be reserved during the wait after a loss
         initialise(request, HowToBegin(if_missing=True))
-    node = registry.add_ids(ask_of(LastSeen()), request.scheme)
+    node, until_s = None, boot_s() + request.timeout_us / 1e6
+    while node is None:  # the shelf of frazil_id waits by itself
+        try:
+            node = registry.add_ids(ask_of(LastSeen()), request.scheme)
+        except PoolExhausted as error:
+            if boot_s() + error.retry_after_s > until_s:
+                raise
+            time.sleep(error.retry_after_s)
     name = request.namespace.replace("'", "''")
     text = (
         f"frazil_id('{name}') makes IDs with node {node}. Use it as a column's default:\n"

@@ -62,12 +62,6 @@ class _Follow(Exception):
         self.count = count
 
 
-def shelved(terms: Terms, store: ShelfStore) -> Registry:
-    """The registry of a namespace: of one record, or of as many shelves as its slots need."""
-    count = min(-(-len(terms.slots) // SHELF_SLOTS), MOST_SHELVES) if terms.timed else 1
-    return ShelvedRegistry(terms, store, count) if count > 1 else store(terms, None)
-
-
 class ShelvedRegistry(ComposedRegistry):
     """A registry over the shelves of one namespace in one store."""
 
@@ -113,10 +107,9 @@ class ShelvedRegistry(ComposedRegistry):
         shelves = Finding("shelves", "good", f"{len(self.parts)} of {size} node numbers each")
         return found._replace(facts=(*found.facts, shelves))
 
-    def first_shelf(self, ask: VerbRequest) -> RecordRegistry:
-        """The registry of the first shelf, which then exists."""
-        self._following(ask, lambda: self._ask(0, _touch, ask))
-        return self.parts[0]
+    def on_first(self, verb: Verb[Reply], ask: VerbRequest) -> Reply:
+        """The reply of the first shelf."""
+        return self._following(ask, lambda: self._ask(0, verb, ask))
 
     def _shelves(self, terms: Terms, count: int) -> tuple[RecordRegistry, ...]:
         if count == 1:
@@ -169,7 +162,8 @@ class ShelvedRegistry(ComposedRegistry):
                 if new:
                     raise ConfigError(
                         f"{self.terms.named} already has a record; to start again, choose another "
-                        "name"
+                        "name",
+                        revision=0,
                     )
             for number, text in enumerate(layouts):
                 if not text:
@@ -243,6 +237,14 @@ class ShelvedRegistry(ComposedRegistry):
     def _remembers(self, number: int) -> LastSeen:
         known = self._memory.get(number)
         return known or self._latest._replace(revision=VISITOR)
+
+
+def shelved(
+    terms: Terms, store: ShelfStore, kind: type[ShelvedRegistry] = ShelvedRegistry
+) -> Registry:
+    """The registry of a namespace: of one record, or of as many shelves as its slots need."""
+    count = min(-(-len(terms.slots) // SHELF_SLOTS), MOST_SHELVES) if terms.timed else 1
+    return kind(terms, store, count) if count > 1 else store(terms, None)
 
 
 def _touch(part: Registry, ask: VerbRequest) -> Lost | Claim:

@@ -23,12 +23,13 @@ from frazil.registries.etcd import registry as etcd
 from frazil.registries.postgres import link as postgres
 from frazil.registries.postgres.registry import schema
 from frazil.remote.icicle.server import IcicleServer
+from frazil.system.steps import run
 from tests.needs import needs
 from tests.servers import postgres as postgreses
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
 from tests.tools.trickle import Trickle
-from tests.tools.verbs import ICICLE, begin, mint, new
+from tests.tools.verbs import ONE_RECORD, begin, mint, new
 from tests.unit.service.conftest import Service
 
 needs("aiohttp", "the client of a service")
@@ -120,10 +121,10 @@ class TestIcicle:
             access = ids._alive().pool.standings[0].server.access
         slower = replace(access, options={**access.options, "parser_class": _RESP2Parser})
         server = IcicleServer(slower, "default")
-        assert server.issue(5, 1_000_000).spans
+        assert run(server.issuing(5, 1_000_000, 5)).spans
         with wire.trickling(0.02):
-            fails_within(1, lambda: server.issue(1, 0))
-        assert server.issue(5, 1_000_000).spans
+            fails_within(1, lambda: run(server.issuing(1, 0, 5)))
+        assert run(server.issuing(5, 1_000_000, 5)).spans
         server.link.drop()
 
 
@@ -131,7 +132,7 @@ class TestRedis:
     @pytest.mark.parametrize("verb", ["look", "examine", "initialise"])
     def test_verbs(self, wire, verb):
         url = f"redis://127.0.0.1:{wire.port}?timeout=1s"
-        registry = connect(url, f"trickle {verb}", ICICLE)
+        registry = connect(url, f"trickle {verb}", ONE_RECORD)
         call = {"initialise": lambda: begin(registry)}
         with wire.trickling():
             fails_within(1, call.get(verb, getattr(registry, verb)))

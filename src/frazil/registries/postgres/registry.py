@@ -58,7 +58,7 @@ from frazil.registries.postgres.link import (
     table_command,
 )
 from frazil.registries.shared_links import SharedLinks
-from frazil.registries.shelves import shelved
+from frazil.registries.shelves import ShelvedRegistry, shelved
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.sql.ids import cut_of
@@ -113,7 +113,11 @@ def schema() -> str:
 def connect_postgres(url: Url, namespace: str, scheme: Scheme) -> Registry:
     """The registry at a URL: ``?horizon=`` (default 5 s); other options are libpq's."""
     terms = terms_of(scheme, url.options().horizon_us())
-    return shelved(terms, lambda each, shelf: PostgresRegistry(url, namespace, scheme, each, shelf))
+    return shelved(
+        terms,
+        lambda each, shelf: PostgresRegistry(url, namespace, scheme, each, shelf),
+        ShelvedPostgres,
+    )
 
 
 class PostgresRegistry(TableRegistry):
@@ -262,6 +266,21 @@ class PostgresRegistry(TableRegistry):
         if cursor.rowcount != 1:
             link.close()
             raise self.changed()
+
+
+class ShelvedPostgres(ShelvedRegistry):
+    """The shelves of a namespace; ``frazil_id`` has a slot of the first one."""
+
+    parts: tuple[PostgresRegistry, ...]
+
+    def move_table(self) -> bool:
+        """See PostgresRegistry."""
+        return self.parts[0].move_table()
+
+    def add_ids(self, ask: VerbRequest, scheme: Scheme) -> int:
+        """See PostgresRegistry. Ends the wait of the first shelf if that is due."""
+        self.on_first(lambda part, told: part.mint(told, 1), ask)
+        return self.parts[0].add_ids(ask, scheme)
 
 
 def _incarnation(told: tuple[Any, ...]) -> str:

@@ -17,7 +17,7 @@ from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
 from tests.tools.forks import child
-from tests.tools.verbs import ICICLE, begin, grant, mint, release, renew
+from tests.tools.verbs import ONE_RECORD, begin, grant, mint, release, renew
 from tests.tools.waiting import until
 from tests.unit.registries.one_connection import open_some
 
@@ -44,7 +44,7 @@ def ready(fresh):
 
 
 def open_(server, user="app", namespace="x"):
-    return connect(server.url(user), namespace, ICICLE)
+    return connect(server.url(user), namespace, ONE_RECORD)
 
 
 def test_a_role_that_may_only_use_the_table(ready):
@@ -171,10 +171,10 @@ class TestTrouble:
         try:
             url = ready.url("app:wr%20ong")
             with pytest.raises(ConfigError, match=r"right user and password") as caught:
-                mint(connect(url, "x", ICICLE))
+                mint(connect(url, "x", ONE_RECORD))
             assert "wr%20ong" not in str(caught.value)
             assert "app:***@" in str(caught.value)
-            assert isinstance(mint(connect(ready.url("app:right"), "x", ICICLE)), Claim | Wait)
+            assert isinstance(mint(connect(ready.url("app:right"), "x", ONE_RECORD)), Claim | Wait)
         finally:
             rules.write_text(trust)
             ready.sql("SELECT pg_reload_conf()")
@@ -182,7 +182,7 @@ class TestTrouble:
 
 def test_options():
     url = "postgresql://h/db?horizon=2s&sslmode=require&password=secret"
-    registry = connect(url, "x", ICICLE)
+    registry = connect(url, "x", ONE_RECORD)
     assert registry.terms.horizon_ticks * registry.terms.tick_us == 2_000_000
     assert "secret" not in registry.url
     with registry._links.taken() as link:

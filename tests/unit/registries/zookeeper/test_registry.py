@@ -19,7 +19,7 @@ from tests.servers.zookeeper import zookeeper
 from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
-from tests.tools.verbs import ICICLE, TICKETS, begin, mint, new
+from tests.tools.verbs import ONE_RECORD, TICKETS, begin, mint, new
 from tests.tools.waiting import until
 from tests.unit.registries.one_connection import open_some
 
@@ -58,7 +58,7 @@ def test_a_user_has_nodes_of_its_own(server):
     made = new(url, "x")
     assert {fact.about: fact.verdict for fact in made.examine().facts}["rights"] == "good"
     assert "secret" not in made.url
-    stranger = connect(server.url("/own"), "x", ICICLE)
+    stranger = connect(server.url("/own"), "x", ONE_RECORD)
     with pytest.raises(ConfigError, match="right user and password"):
         mint(stranger)
     made.close()
@@ -72,7 +72,7 @@ def test_a_node_of_another_program_is_named(server, registry, request):
 
 
 def test_no_server():
-    made = connect(f"zookeeper://127.0.0.1:{free_port()}", "x", ICICLE)
+    made = connect(f"zookeeper://127.0.0.1:{free_port()}", "x", ONE_RECORD)
     with pytest.raises(RegistryUnavailable, match="majority") as caught:
         mint(made)
     assert caught.value.outcome_known
