@@ -95,10 +95,11 @@ class ShelvedRegistry(ComposedRegistry):
         self.parts[0].prepare()
 
     def look(self) -> Snapshot | None:
-        first = self.parts[0].look()
-        if first is not None:
-            self._count(share_of(first.layout, _SHELF))
-        return super().look()
+        for part in self.parts:
+            if (found := part.look()) is not None:
+                self._count(share_of(found.layout, _SHELF))
+                return super().look()
+        return None
 
     def examine(self) -> StoreReport:
         """See Registry. The store's facts, and the number of shelves."""
