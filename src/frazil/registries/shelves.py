@@ -12,7 +12,8 @@ in one step, with one ``sid``, so it waits once.
 
 **Memory.** A member visits few shelves. It sends to each what it remembers of it; to a shelf that
 it has not visited, the clock and the ``sid`` of the last one that answered, with ``VISITOR`` as the
-revision: so a shelf with another ``sid`` does not think that it lost something.
+revision: so a shelf with another ``sid`` does not think that it lost something. How far its claims
+on other shelves reach, it does not say: each visitor would prolong the wait of a shelf.
 
 **A loss of the whole store** is noticed at each shelf by itself. If the new clock is behind, a
 shelf whose holders have ended would have nobody to say how far the lost clock was. So a member that
@@ -237,7 +238,7 @@ class ShelvedRegistry(ComposedRegistry):
 
     def _remembers(self, number: int) -> LastSeen:
         known = self._memory.get(number)
-        return known or self._latest._replace(revision=VISITOR)
+        return known or self._latest._replace(revision=VISITOR, reach=0)
 
 
 def shelved(
