@@ -223,7 +223,7 @@ def test_a_shelf_whose_holders_ended_hears_of_the_lost_clock(store, told, monkey
     assert newcomer.grant(ask(store), 10).guarded
     assert isinstance(holder.renew(ask(store, claim), claim.until), Lost)
     monkeypatch.setattr(newcomer, "_latest", LastSeen())
-    granted = until_granted(store, newcomer)
+    granted = until_granted(store, newcomer, 2)
     assert granted.slot // 8 == 2
     assert (granted.start >= used.until) is told
 
