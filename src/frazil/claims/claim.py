@@ -80,7 +80,7 @@ class Terms:
 
 
 VISITOR = -1
-"""The revision of what is told to a record by a member that knows another one of its namespace."""
+"""The revision that a member sends to a record if it knows another one of the namespace."""
 
 
 class LastSeen(NamedTuple):

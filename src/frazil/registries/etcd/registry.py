@@ -1,6 +1,6 @@
 """``etcd://``: claims in an etcd cluster.
 
-A namespace is one key. A verb is computed from the state that was read, and written by a
+A record is one key. A verb is computed from the state that was read, and written by a
 transaction that succeeds only if the key has not changed. Otherwise the answer contains the new
 state, and the verb is computed again after a random pause. The last state is cached, so a verb
 without a conflict costs one round trip.

@@ -1,6 +1,6 @@
 """``mysql://`` and ``mariadb://``: claims in a MySQL (8.0) or MariaDB (10.6) database, or newer.
 
-A verb is one transaction on the one row of its namespace: ``SELECT ... FOR UPDATE``, the pure verb,
+A verb is one transaction on the row of its record: ``SELECT ... FOR UPDATE``, the pure verb,
 ``UPDATE``, ``COMMIT``, in two messages. The row lock of InnoDB queues the members. A locking read
 sees the row that the predecessor wrote, whatever the isolation level. The clock is read by a
 separate statement after the row is locked; its functions are constant within one.

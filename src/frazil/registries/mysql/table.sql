@@ -1,5 +1,5 @@
--- The table of the MySQL and MariaDB registry: one row per namespace, so that a namespace is lost
--- as a whole or not at all. `frazil init` applies this file if the user may create tables;
+-- The table of the MySQL and MariaDB registry: one row per record of a namespace, so that a record
+-- is lost as a whole or not at all. `frazil init` applies this file if the user may create tables;
 -- otherwise an administrator applies it once:
 --
 --     mysql DATABASE < table.sql

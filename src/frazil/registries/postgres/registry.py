@@ -1,6 +1,6 @@
 """``postgresql://``: claims in a PostgreSQL database.
 
-A verb is one transaction on the one row of its namespace: ``SELECT ... FOR UPDATE``, the pure verb,
+A verb is one transaction on the row of its record: ``SELECT ... FOR UPDATE``, the pure verb,
 ``UPDATE``, ``COMMIT``, in two messages. The row lock queues members fairly. The isolation level is
 always READ COMMITTED, so a member that waited sees the row that its predecessor wrote. A separate
 statement reads the clock *after* the row is locked: ``now()`` is constant within a transaction, and

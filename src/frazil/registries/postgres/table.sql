@@ -1,4 +1,4 @@
--- The table of the PostgreSQL registry: one row per namespace, so that a namespace is lost as a
+-- The table of the PostgreSQL registry: one row per record of a namespace; a record is lost as a
 -- whole or not at all. `frazil init` applies this file if the role may create tables; otherwise an
 -- administrator applies it once:
 --

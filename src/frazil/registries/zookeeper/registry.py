@@ -1,6 +1,6 @@
 """``zookeeper://``: claims in a ZooKeeper ensemble (3.5 or newer).
 
-A namespace is one node, ``/frazil/record/...``. A verb is computed from the node as read, and
+A record is one node, ``/frazil/record/...``. A verb is computed from the node as read, and
 written with its version as a condition; after a conflict it is read and computed again, after a
 random pause. The read and the leader's clock come in one round trip, the write takes another. A
 server may answer a read with an older node: then the write finds another version.
