@@ -15,8 +15,8 @@ it has not visited, the clock and the ``sid`` of the last one that answered, wit
 revision: so a shelf with another ``sid`` does not think that it lost something. How far its claims
 on other shelves reach, it does not say: each visitor would prolong the wait of a shelf.
 
-**A loss of the whole store** is noticed at each shelf by itself. If the new clock is behind, a
-shelf whose holders have ended would have nobody to say how far the lost clock was. So a member that
+**A loss of the whole store** is noticed at each shelf by itself. If the new clock is behind, no
+member may be left to tell a shelf how far the lost clock was. So a member that
 finds a lost shelf behind its own clock also tells the first shelf, and a member that may end the
 wait of a shelf asks the first one before, and takes its guard there.
 
