@@ -80,7 +80,7 @@ class Terms:
 
 
 VISITOR = -1
-"""The revision that a member sends to a record if it knows another one of the namespace."""
+"""The revision that a member sends to a record when it knows another one of its namespace only."""
 
 
 class LastSeen(NamedTuple):

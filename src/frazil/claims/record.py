@@ -438,10 +438,9 @@ def layout_mismatch(theirs: str, terms: Terms) -> ConfigError:
         return f"{text}\n{draw(Layout.parse(text.partition(' | ')[0]))}"
 
     problem = f"{terms.named} has another horizon or shuffle than yours"
-    if theirs != terms.layout:
-        problem = (
-            f"{terms.named} has the layout\n{show(theirs)}\nand yours is\n{show(terms.layout)}"
-        )
+    old, new = (text.partition(" | shelf ")[0] for text in (theirs, terms.layout))
+    if old != new:
+        problem = f"{terms.named} has the layout\n{show(old)}\nand yours is\n{show(new)}"
     return ConfigError(
         f"{problem}\nA namespace has one scheme, which all members use. Use that one, or another "
         'namespace (namespace="orders"; in the command, --namespace orders).',

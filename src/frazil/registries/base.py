@@ -33,9 +33,12 @@ from frazil.system import clock
 
 Answer = TypeVar("Answer")
 
-MakeRecords = Callable[[Sequence[str], int, str], Mapping[int, Record]]
-"""Makes records of the shelves that are missing, by number: of the layouts of all shelves (""
-for a missing one), the reading of the clock and the incarnation."""
+Head = tuple[str, str]
+"""The layout and the fingerprint of a record."""
+
+MakeRecords = Callable[[Sequence[Head | None], int, str], Mapping[int, Record]]
+"""Makes records of the shelves that are missing, by number: of the heads of all shelves (None for
+a missing one), the reading of the clock and the incarnation."""
 
 RECORD_COLUMNS = tuple(f.name for f in fields(Record) if f.name != "slots")
 """The parts of a record that a store keeps beside its slots, in the order of their columns."""
@@ -147,6 +150,11 @@ class Registry(Protocol):
     def close(self) -> None:
         """Release all resources. Garbage collection does the same."""
         return  # not abstract: most registries have none to release
+
+
+def head_of(record: Record) -> Head | None:
+    """What the other shelves are compared with; None for a record that is missing."""
+    return (record.layout, record.fingerprint) if record.sid else None
 
 
 def connect(url: Url | str, namespace: str, scheme: Scheme) -> Registry:

@@ -15,10 +15,10 @@ it has not visited, the clock and the ``sid`` of the last one that answered, wit
 revision: so a shelf with another ``sid`` does not think that it lost something. How far its claims
 on other shelves reach, it does not say: each visitor would prolong the wait of a shelf.
 
-**A loss of the whole store** is noticed at each shelf by itself. If the new clock is behind, no
-member may be left to tell a shelf how far the lost clock was. So a member that
-finds a lost shelf behind its own clock also tells the first shelf, and a member that may end the
-wait of a shelf asks the first one before, and takes its guard there.
+**A loss of the whole store** is noticed at each shelf by itself. If the new clock is behind, a
+shelf whose holders have ended would have no member to say how far the lost clock was. So a member
+that finds a lost shelf behind its own clock also tells the first shelf, and a member that may end
+the wait of a shelf asks the first one before, and takes its guard there.
 
 **Grants.** A member asks a random shelf for a free slot, then the others; if no shelf has one, it
 shares the slot that it has to wait for least. So in a full namespace a grant takes a step for each
@@ -32,9 +32,9 @@ from typing import Protocol, TypeVar
 
 from frazil.claims.claim import VISITOR, Claim, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.claims.packed_slots import PackedSlots
-from frazil.claims.record import Record
+from frazil.claims.record import Record, layout_mismatch
 from frazil.errors import ConfigError
-from frazil.registries.base import NoShelf, RecordRegistry, Registry
+from frazil.registries.base import Head, NoShelf, RecordRegistry, Registry
 from frazil.registries.composed import ComposedRegistry, Reply, Verb, share_of, share_terms
 from frazil.registries.doctor import Finding, StoreReport
 
@@ -155,24 +155,29 @@ class ShelvedRegistry(ComposedRegistry):
         """Make all shelves that are missing, in one step. new: none may exist."""
         parts, seen = self.parts, LastSeen()
 
-        def make(layouts: Sequence[str], reading_us: int, incarnation: str) -> Mapping[int, Record]:
+        def make(
+            heads: Sequence[Head | None], reading_us: int, incarnation: str
+        ) -> Mapping[int, Record]:
             nonlocal seen
             made: dict[int, Record] = {}
-            for text in filter(None, layouts):
-                if (count := share_of(text, _SHELF)) != len(parts):
+            for layout, _ in filter(None, heads):
+                if (count := share_of(layout, _SHELF)) != len(parts):
                     raise _Follow(count)
+            for number, (part, head) in enumerate(zip(parts, heads, strict=True)):
+                if head is None:
+                    record, told = Record(PackedSlots()), self._told(number, ask)
+                    seen = record.initialise(part.terms, told, reading_us, incarnation, start)
+                    made[number] = record
+                    continue
+                layout, fingerprint = head
+                if fingerprint != part.terms.fingerprint:
+                    raise layout_mismatch(layout, part.terms)
                 if new:
                     raise ConfigError(
                         f"{self.terms.named} already has a record; to start again, choose another "
                         "name",
                         revision=0,
                     )
-            for number, text in enumerate(layouts):
-                if not text:
-                    record, told = Record(PackedSlots()), self._told(number, ask)
-                    terms = parts[number].terms
-                    seen = record.initialise(terms, told, reading_us, incarnation, start)
-                    made[number] = record
             return made
 
         parts[0].make_shelves(parts, make)

@@ -13,7 +13,7 @@ from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
 from frazil.registries import connect, shelves
-from frazil.registries.base import NoShelf, RecordRegistry, terms_of
+from frazil.registries.base import NoShelf, RecordRegistry, head_of, terms_of
 from frazil.registries.shelves import ShelvedRegistry
 from tests.servers import etcd, mariadb, postgres, zookeeper
 from tests.tools.verbs import begin, grant, mint, new, release, renew
@@ -70,8 +70,8 @@ class Kept(RecordRegistry):
 
     def make_shelves(self, parts, make):
         records = self.store.records
-        layouts = [records[p.key].layout if p.key in records else "" for p in parts]
-        made = make(layouts, self.reading_us(), str(self.store.incarnation))
+        heads = [head_of(records.get(part.key, Record(PackedSlots()))) for part in parts]
+        made = make(heads, self.reading_us(), str(self.store.incarnation))
         records.update({parts[number].key: record for number, record in made.items()})
 
 

@@ -62,7 +62,14 @@ from frazil.claims.claim import Snapshot, Terms
 from frazil.claims.record import JUMP_US, WITNESS_US, Record
 from frazil.errors import ClockError, ConfigError, FrazilError, Misuse, RegistryUnavailable, Stopped
 from frazil.inputs.url import Url, host_port, tls_files
-from frazil.registries.base import Answer, MakeRecords, RecordRegistry, Registry, terms_of
+from frazil.registries.base import (
+    Answer,
+    MakeRecords,
+    RecordRegistry,
+    Registry,
+    head_of,
+    terms_of,
+)
 from frazil.registries.doctor import StoreReport
 from frazil.registries.etcd.doctor import examine
 from frazil.registries.etcd.link import DATE_WITHIN_US, TRANSACTION, Date, Link, Unanswered
@@ -179,8 +186,9 @@ class EtcdRegistry(RecordRegistry):
     def _made_keys(self, parts: Sequence[Self], make: MakeRecords) -> bool:
         """Whether the keys of the missing shelves were made; no if one was written meanwhile."""
         found = [part.whole() for part in parts]
-        layouts = [record.layout if record.sid else "" for record, _, _ in found]
-        made = make(layouts, self.reading_us(), found[0][2].cluster)
+        made = make(
+            [head_of(record) for record, _, _ in found], self.reading_us(), found[0][2].cluster
+        )
         same = [parts[number].unchanged(found[number][2]) for number in {0, *made}]
         checks = [check for checks in same for check in checks]
         puts = [parts[number].put(record, found[number][1]) for number, record in made.items()]

@@ -75,7 +75,9 @@ _TELLS = {
     ),
 }
 _INSERT = "INSERT IGNORE INTO frazil_namespace (name, slots) VALUES (%(name)s, '')"
-_LAYOUTS = "SELECT name, layout FROM frazil_namespace WHERE name IN %(names)s AND sid <> ''"
+_HEADS = (
+    "SELECT name, layout, fingerprint FROM frazil_namespace WHERE name IN %(names)s AND sid <> ''"
+)
 _SET = ", ".join(f"{column} = %({column})s" for column in RECORD_COLUMNS)
 _UPDATE = (
     f"UPDATE frazil_namespace SET {_SET}, slots = %(slots)s, writer = 'member' "  # noqa: S608
@@ -156,10 +158,10 @@ class MysqlRegistry(TableRegistry):
         with self._connected() as (link, connection):
             _, incarnation, engine = self._lock(link, connection)
             self._check_engine(engine)
-            (rows,) = connection.ask(_LAYOUTS, {"names": [name.encode() for name in names]})
-            found = {bytes(name).decode(): layout for name, layout in rows}
-            layouts = [found.get(name, "") for name in names]
-            for number, record in make(layouts, self._read_us, incarnation).items():
+            (rows,) = connection.ask(_HEADS, {"names": [name.encode() for name in names]})
+            found = {bytes(name).decode(): (layout, fp) for name, layout, fp in rows}
+            heads = [found.get(name) for name in names]
+            for number, record in make(heads, self._read_us, incarnation).items():
                 connection.ask(_INSERT, {"name": names[number].encode()})
                 self._keep(connection, names[number], record, 0)
             link.committing = True

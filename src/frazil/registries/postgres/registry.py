@@ -98,7 +98,10 @@ _UPDATE = (
 )
 
 
-_LAYOUTS = "SELECT name, layout FROM frazil_namespace WHERE name = ANY(%(names)s) AND sid <> ''"
+_HEADS = (
+    "SELECT name, layout, fingerprint FROM frazil_namespace "
+    "WHERE name = ANY(%(names)s) AND sid <> ''"
+)
 _ALONE = "SELECT pg_advisory_xact_lock(7384926105)"  # one of many creates the table
 
 _MOVED = f"""UPDATE frazil_namespace SET incarnation = %(after)s, writer = txid_current()
@@ -246,10 +249,10 @@ class PostgresRegistry(TableRegistry):
         with self._cursor() as (link, cursor):
             _, incarnation = self._lock(cursor)
             try:
-                cursor.execute(_LAYOUTS, {"names": list(names)})
-                found = dict(cursor.fetchall())
-                layouts = [found.get(name, "") for name in names]
-                for number, record in make(layouts, self._read_us, incarnation).items():
+                cursor.execute(_HEADS, {"names": list(names)})
+                found = {name: (layout, fp) for name, layout, fp in cursor.fetchall()}
+                heads = [found.get(name) for name in names]
+                for number, record in make(heads, self._read_us, incarnation).items():
                     values = self.row_of(record, 0) | {"name": names[number]}
                     cursor.execute(f"{_INSERT}; {_UPDATE}".encode(), values)
             except BaseException:

@@ -33,7 +33,14 @@ from frazil.claims.packed_slots import packed, unpacked
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
 from frazil.inputs.url import Options, Url, host_port, tls_files
-from frazil.registries.base import Answer, MakeRecords, RecordRegistry, Registry, terms_of
+from frazil.registries.base import (
+    Answer,
+    MakeRecords,
+    RecordRegistry,
+    Registry,
+    head_of,
+    terms_of,
+)
 from frazil.registries.doctor import StoreReport
 from frazil.registries.shared_links import SharedLinks
 from frazil.registries.shelves import shelved
@@ -90,8 +97,7 @@ class ZookeeperRegistry(RecordRegistry):
             records = [unpacked(state.data, dict, _DELETE)[0] for state in states]
             self._read_us = states[-1].now_us
             incarnation = _incarnation(states[-1], records[0].incarnation)
-            layouts = [record.layout if record.sid else "" for record in records]
-            made = make(layouts, self._read_us, incarnation)
+            made = make([head_of(record) for record in records], self._read_us, incarnation)
             link.make(
                 {names[number]: packed(record) for number, record in made.items()},
                 (names[0], states[0].version),

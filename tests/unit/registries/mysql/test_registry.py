@@ -169,6 +169,10 @@ class TestLosses:
             begin(open_(ready, namespace=name))
         assert ready.sql("SELECT count(*) FROM frazil_namespace") == ((4,),)
 
+    def test_the_longest_name_has_room_for_the_number_of_a_shelf(self, ready):
+        begin(connect(ready.url(user="app"), "🧊" * 200, frazil.scheme("sonyflake")))
+        assert ready.sql("SELECT count(*) FROM frazil_namespace") == ((64,),)
+
 
 class TestTrouble:
     def test_a_frozen_member_is_rolled_back(self, ready):

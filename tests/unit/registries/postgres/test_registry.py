@@ -56,6 +56,29 @@ def test_a_role_that_may_only_use_the_table(ready):
     assert [h.slot for h in registry.holdings()] == [claim.slot]
 
 
+class TestShelves:
+    def test_a_missing_one_is_not_made_for_another_scheme(self, ready):
+        """Else IDs of two schemes, which may be equal, were made beside each other."""
+        begin(connect(ready.url("app"), "x", frazil.scheme("icicle")))
+        ready.sql("DELETE FROM frazil.frazil_namespace WHERE name <> 'x'")
+        for _ in range(16):  # each asks a random shelf first
+            with pytest.raises(ConfigError, match="has the layout") as told:
+                mint(connect(ready.url("app"), "x", frazil.scheme("snowflake")))
+            assert "shelf" not in str(told.value)
+        assert ready.sql("SELECT name FROM frazil.frazil_namespace") == [("x",)]
+
+    @pytest.mark.parametrize(
+        ("other", "options"), [("sonyflake", ""), ("snowflake", ""), ("icicle", "?horizon=9s")]
+    )
+    def test_one_of_another_scheme_is_not_set_up_again(self, ready, other, options):
+        begin(connect(ready.url("app"), "x", frazil.scheme("icicle")))
+        again = connect(ready.url("app", options=options), "x", frazil.scheme(other))
+        with pytest.raises(ConfigError, match="A namespace has one scheme"):
+            begin(again)
+        with pytest.raises(ConfigError, match="already has a record"):
+            begin(connect(ready.url("app"), "x", frazil.scheme("icicle")))
+
+
 def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
     with open_(ready).step() as (_, incarnation):
         told = incarnation.replace("/", ".").split(".")
