@@ -10,23 +10,25 @@ names its request (a nonce, here the token). A reply to another request is disca
 after it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 from evidence.simulator.loss import UNKNOWN
 from evidence.simulator.order import Base
-from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
+from frazil.claims.claim import VISITOR, Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
-from frazil.registries.base import RecordRegistry
+from frazil.registries.base import MakeRecords, NoShelf, RecordRegistry
+from frazil.registries.shelves import ShelvedRegistry
 
 if TYPE_CHECKING:
     from evidence.simulator.process import Process
 
-__all__ = ["Link", "SimulatedRegistry"]
+__all__ = ["Link", "SimulatedRegistry", "inherit"]
 
 Answer = TypeVar("Answer")
 
@@ -44,7 +46,7 @@ class Link:
     """The faults between a member and the store, each until a moment of true time.
 
     strays: the replies that came too late, on the current connection. struck: the faults that occur
-    while the next request is on its way.
+    while the next request is on its way. asked: the token of the last grant or mint.
     """
 
     def __init__(self, rng: Random) -> None:
@@ -52,6 +54,7 @@ class Link:
         self.until_us: dict[str, int] = {}
         self.strays: list[Reply] = []
         self.struck: list[Callable[[], None]] = []
+        self.asked = ""
 
     def ails(self, kind: str, now_us: int, chance: float = 1.0) -> bool:
         """Whether this fault affects a message that is sent now."""
@@ -66,9 +69,10 @@ class Link:
 class SimulatedRegistry(RecordRegistry):
     """A member's registry: the real verbs on the simulated store's record, over its link."""
 
-    def __init__(self, process: "Process", terms: Terms) -> None:
-        super().__init__("simulated:", "default", terms)
+    def __init__(self, process: "Process", terms: Terms, shelf: int | None) -> None:
+        super().__init__("simulated:", "default", terms, shelf)
         self._process = process
+        self._number = shelf or 0
         self._about: About = "", VerbRequest(LastSeen(), 0, ""), UNKNOWN, 0
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
@@ -92,15 +96,16 @@ class SimulatedRegistry(RecordRegistry):
         return super().release(ask, used)
 
     def _new(self, verb: str, ask: VerbRequest) -> About:
-        return verb, ask, self._process.knows_us, self._process.world.now_us
+        knows_us = self._process.knows_us.get(self._number, UNKNOWN)
+        return verb, ask, knows_us, self._process.world.now_us
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         """See RecordRegistry."""
         store = self._process.world.store
-        record = store.copy()
+        record = store.copy(self._number)
         yield record, store.incarnation
-        store.keep(record)
+        store.keep(record, self._number)
 
     def reading_us(self) -> int:
         """The store's clock."""
@@ -108,22 +113,48 @@ class SimulatedRegistry(RecordRegistry):
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         """See RecordRegistry. The request is sent and served, and the reply returns."""
-        process, about = self._process, self._about
+        about = self._about
+        return self._exchange(about, verb, partial(self._serve, about, verb))
+
+    def make_shelves(self, parts: Sequence[Self], make: MakeRecords) -> None:
+        """See RecordRegistry. The transaction of a member that waits: it is never late or twice."""
+        world = self._process.world
+        store, about = world.store, self._new("make", VerbRequest(LastSeen(), 0, ""))
+
+        def serve(_: int) -> None:
+            layouts = [record.layout if record.sid else "" for record in store.records]
+            for number, record in make(layouts, self.reading_us(), store.incarnation).items():
+                before, made = store.records[number], store.new_record(record)
+                store.keep(made, number)
+                world.order.verb(before, made, world.now_us, number)
+            world.marks.hit("shelf made again" if any(layouts) else "all shelves made")
+
+        del parts  # their numbers are those of the store's records
+        self._exchange(about, None, serve)
+
+    def _exchange(
+        self,
+        about: About,
+        verb: Callable[[Record, int, str], Answer] | None,
+        serve: Callable[[int], Answer],
+    ) -> Answer:
+        """Send a request, serve it and return the reply. verb: what may be served late or twice."""
+        process = self._process
         world, link = process.world, process.link
         number, sent_us = world.store.number_request(), world.now_us
         self._strike()
         self._send(about, verb, number)
         answer: Answer | None = None
-        error: FrazilError | None = None
+        error: FrazilError | NoShelf | None = None
         try:
-            answer = self._serve(about, verb, number)
+            answer = serve(number)
         except ClockError as refused:
             world.marks.hit("witness refused")
             error = refused
         except ConfigError as refused:
             world.marks.hit("counter refused")
             error = refused
-        except FrazilError as refused:
+        except (FrazilError, NoShelf) as refused:
             error = refused
         served_us = world.now_us
         if link.ails("reply loss", world.now_us, 0.5):
@@ -137,8 +168,9 @@ class SimulatedRegistry(RecordRegistry):
         if error is not None:
             raise error
         reply: object = self._read_stray(about) if link.strays else answer
-        if about[0] != "mint":
-            process.knows_us = max(process.knows_us, _now_us(reply) - sent_us)
+        if about[0] not in ("mint", "make"):
+            knows_us = process.knows_us.get(self._number, UNKNOWN)
+            process.knows_us[self._number] = max(knows_us, _now_us(reply) - sent_us)
         if isinstance(reply, Claim):
             world.ledger.adopt(process.number, about[1], reply)
             if about[0] != "mint" and self.terms.timed:
@@ -154,7 +186,9 @@ class SimulatedRegistry(RecordRegistry):
             world.marks.hit("struck while asking")
             world.at(world.now_us + int(link.rng.random() * _USUAL_US), strike)
 
-    def _send(self, about: About, verb: Callable[[Record, int, str], object], number: int) -> None:
+    def _send(
+        self, about: About, verb: Callable[[Record, int, str], object] | None, number: int
+    ) -> None:
         """Send a request. Raises RegistryUnavailable if it does not arrive in time."""
         process, world, link = self._process, self._process.world, self._process.link
         longest_us = world.schedule.horizon_us
@@ -165,15 +199,15 @@ class SimulatedRegistry(RecordRegistry):
         if link.ails("loss", world.now_us, 0.5):
             world.marks.hit("request lost")
             self._time_out(done=False)
-        if link.ails("reordering", world.now_us, 0.3):
+        if verb is not None and link.ails("reordering", world.now_us, 0.3):
             world.at(self._late_us(), partial(self._come_late, about, verb, number, link.strays))
             self._time_out(done=False)
         if self._is_away(about):
             world.marks.hit("store down")
             self._time_out(done=False)
-        if world.store.silent:
+        if self._number in world.store.silent:
             world.marks.hit("told by a member")
-        if link.ails("repeats", world.now_us, 0.5):
+        if verb is not None and link.ails("repeats", world.now_us, 0.5):
             later_us = world.now_us + int(link.rng.random() * longest_us)
             world.at(later_us, partial(self._again, about, verb))
 
@@ -182,31 +216,35 @@ class SimulatedRegistry(RecordRegistry):
     ) -> Answer:
         world = self._process.world
         name, ask, knows_us, sent_us = about
-        before = world.store.record
+        shelf, store = self._number, world.store
+        before = store.records[shelf]
+        if self.shelf is not None and not before.sid:
+            raise NoShelf
         guard, offset_us = before.guard, before.offset_us
         with self.step() as (record, incarnation):
-            reading_us = world.store.clock.reading_us()
+            reading_us = store.clock.reading_us()
             answer = verb(record, reading_us, incarnation)
-        untold = world.store.waits and not world.store.losses[-1].told
+        loss = store.loss(shelf)
+        untold = loss is not None and not loss.told
         grants = name in ("grant", "mint") and isinstance(answer, Claim)
-        world.store.serve(knows_us, sent_us, grants=grants)
-        forgot = self.terms.timed and bool(world.store.losses)
-        waits = world.store.waits
+        store.serve(shelf, knows_us, sent_us, grants=grants)
+        forgot = self.terms.timed and bool(store.losses)
+        waits = store.loss(shelf) is not None
         world.ledger.verb(name, ask, before, record, answer, waits=waits, forgot=forgot)
-        if untold and world.store.losses[-1].told:
+        if untold and loss is not None and loss.told:
             world.marks.hit("told of a loss")
         if self.terms.timed:
-            world.order.verb(before, record, world.now_us)
+            world.order.verb(before, record, world.now_us, shelf)
         marks = world.marks
         if record.guard > guard:
             marks.hit("guard hit")
         if record.offset_us != offset_us:
             marks.hit("offset absorbed" if record.offset_us > offset_us else "offset shrank")
-        if world.store.clock.smearing:
+        if store.clock.smearing:
             marks.hit("leap smeared")
         if self.terms.timed and reading_us < self.terms.epoch_us:
             marks.hit("clock from before")
-        overtaken = world.store.overtaken(number, self._process.number)
+        overtaken = store.overtaken(number, self._process.number)
         if overtaken is not None:
             marks.hit("request overtaken" if overtaken else "overtaken by others")
         self._note(name, ask, before, record, answer)
@@ -215,14 +253,15 @@ class SimulatedRegistry(RecordRegistry):
     def _is_away(self, about: About) -> bool:
         """Whether the store does not answer this request now."""
         store = self._process.world.store
-        return self._process.world.now_us < store.down_until_us or store.hides_from(about[1].seen)
+        hidden = store.hides_from(self._number, about[1].seen)
+        return self._process.world.now_us < store.down_until_us or hidden
 
     def _again(self, about: About, verb: Callable[[Record, int, str], object]) -> None:
         """Serve a repeated request; its reply is discarded."""
         if self._is_away(about):
             return
         self._process.world.marks.hit("request repeated")
-        with suppress(FrazilError):
+        with suppress(FrazilError, NoShelf):
             self._serve(about, verb, self._process.world.store.number_request())
 
     def _come_late(
@@ -235,7 +274,7 @@ class SimulatedRegistry(RecordRegistry):
         """Serve a request that its member has given up; the reply goes to the connection."""
         if self._is_away(about):
             return
-        with suppress(FrazilError):
+        with suppress(FrazilError, NoShelf):
             connection.append((about[0], about[1].token, self._serve(about, verb, number)))
 
     def _read_stray(self, about: About) -> object:
@@ -263,6 +302,8 @@ class SimulatedRegistry(RecordRegistry):
         world, terms = self._process.world, self.terms
         marks = world.marks
         now = terms.tick_at(record.last_us + record.offset_us) if terms.timed else terms.end
+        if self.shelf is not None:
+            self._note_shelf(name, ask, before, record, answer)
         if isinstance(answer, Wait):
             marks.hit("wait answered")
         elif isinstance(answer, Lost):
@@ -283,10 +324,40 @@ class SimulatedRegistry(RecordRegistry):
             if theirs.token and theirs.token != ask.token and world.is_paused(theirs.holder):
                 marks.hit("stolen while paused")
 
+    def _note_shelf(
+        self, name: str, ask: VerbRequest, before: Record, record: Record, answer: object
+    ) -> None:
+        """Count the marks of a namespace with several shelves."""
+        world, number = self._process.world, self._number
+        marks = world.marks
+        if ask.seen.revision == VISITOR and ask.seen.sid:
+            marks.hit("visitor")
+        if name == "renew" and ask.held is not None and not ask.held.until:
+            marks.hit("first shelf told")
+        first = world.store.records[0].guard
+        if number and before.waits and record.guard > before.guard and record.guard == first:
+            marks.hit("guard of the first shelf")
+        if name in ("grant", "mint"):
+            link = self._process.link
+            asked, link.asked = link.asked, ask.token
+            if isinstance(answer, Claim) and not ask.only_free:
+                marks.hit("shared after all shelves")
+            elif isinstance(answer, Claim) and asked == ask.token:
+                marks.hit("another shelf asked")
+
     def _time_out(self, *, done: bool) -> None:
         self._process.spend(_TIMEOUT_US)
         words = "no reply came" if done else "the request did not come through"
         raise RegistryUnavailable(words, url=self.url, outcome_known=False)
+
+
+def inherit(child: "Process", parent: "Process") -> None:
+    """Let the registry of a child remember what its parent's does, by the clock of their host."""
+    mine, theirs = vars(child.registry), vars(parent.registry)
+    if isinstance(parent.registry, ShelvedRegistry):
+        own = {"parts", "now_ns", "_store"}
+        mine.update({name: copy(value) for name, value in theirs.items() if name not in own})
+        child.boot_clock.follow(parent.boot_clock)
 
 
 def _now_us(reply: object) -> int:

@@ -7,6 +7,7 @@ from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot
 from frazil.generator.timed_policy import TimedPolicy
+from frazil.registries.shelves import ShelvedRegistry
 from tests.conformance.wrong import (
     ClockGoesBack,
     GrantsBeyondTheHorizon,
@@ -264,6 +265,24 @@ class CallsOnce(TimedPolicy):
         super().wake(error)
 
 
+class SharesASlot(ShelvedRegistry):
+    """Each shelf has the last slot of the one before, too."""
+
+    def _shelves(self, terms, count):
+        parts = super()._shelves(terms, count)
+        for part in parts[1:]:
+            slots = part.terms.slots
+            part.terms = replace(part.terms, slots=range(slots.start - 1, slots.stop))
+        return parts
+
+
+class MadeWithoutAGuard(ShelvedRegistry):
+    """A shelf that is missing beside others is made as if nothing was granted on it."""
+
+    def _make(self, ask, start, *, new=False):
+        return super()._make(ask, 0, new=new)
+
+
 CANARIES = {
     case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(walk=case)
     for case in (
@@ -304,4 +323,6 @@ CANARIES = {
     "CallsOnce": Parts(timed=CallsOnce),
     "ForkUnnoticed": Parts(notices_forks=False),
     "RepliesUnmatched": Parts(matches_replies=False),
+    "SharesASlot": Parts(shelves=SharesASlot),
+    "MadeWithoutAGuard": Parts(shelves=MadeWithoutAGuard),
 }

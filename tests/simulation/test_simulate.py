@@ -39,6 +39,7 @@ FOUND_AT = {
     "GrantsInTheWait": 54,
     "JumpsAhead": 25,
     "LooksAhead": 34,
+    "MadeWithoutAGuard": 35,
     "NoGuard": 25,
     "NoTokenForRelease": 64,
     "ShortGuard": 63,

@@ -50,12 +50,16 @@ def share_of(layout: str, what: str) -> int:
 
 
 class ComposedRegistry(Registry):
-    """A registry over several, ``parts``, whose terms came from ``share_terms``."""
+    """A registry over several, ``parts``, whose terms came from ``share_terms``.
+
+    now_ns: the boot clock of this process, which a simulation replaces.
+    """
 
     def __init__(self, url: str, terms: Terms, parts: Sequence[Registry]) -> None:
         self.url = url
         self.terms = replace(terms, namespace=parts[0].terms.namespace)
         self.read_ns: int | None = None  # unknown
+        self.now_ns: Callable[[], int] = boot_ns
         self.parts = tuple(parts)
         self._memory: dict[int, LastSeen] = {}
         self._at = random.randrange(len(parts))  # noqa: S311 - spreads members over the parts
@@ -104,7 +108,7 @@ class ComposedRegistry(Registry):
         """Send a request with the memory of a part, and remember its reply."""
         part, told = self.parts[number], self._told(number, ask)
         reply = verb(part, told)
-        now_ns = boot_ns()
+        now_ns = self.now_ns()
         self.read_ns = now_ns if part.read_ns is None else part.read_ns
         memory = remembered(told, reply, now_ns // 1000, self.terms)
         self._memory[number] = memory
