@@ -5,7 +5,7 @@
 --     mysql DATABASE < table.sql
 --     mysql DATABASE -e "GRANT SELECT, INSERT, UPDATE ON frazil_namespace TO ids@'%'"
 --
--- Members need these three rights and no others. They change only the row of their namespace.
+-- Members need these three rights and no others. They change only the rows of their namespace.
 -- The name is binary: a text column would ignore spaces at its end.
 
 CREATE TABLE IF NOT EXISTS frazil_namespace (

@@ -5,7 +5,7 @@
 --     psql DATABASE -f table.sql
 --     psql DATABASE -c 'GRANT SELECT, INSERT, UPDATE ON frazil.frazil_namespace TO app'
 --
--- Members need these three rights and no others. They change only the row of their namespace.
+-- Members need these three rights and no others. They change only the rows of their namespace.
 --
 -- The table has a schema of its own, which tools that compare or dump an application's tables do
 -- not see. It stays where it is if it exists in the search_path, and a role that may create tables

@@ -101,7 +101,7 @@ class Link:
         self._bytes = known_bytes
         with self._session() as client:
             start_ms = (client.client_id[0] & _START) >> 16
-            node, above = client.get_async(self._path(name)), client.exists_async(self._records)
+            node, above = client.get_async(self.path(name)), client.exists_async(self._records)
             touched = client.set_async(self._clock, b"")
             try:
                 data, stat = _answer(node)
@@ -121,9 +121,9 @@ class Link:
         self._bytes = len(data)
         with self._session(writing=True) as client:
             if version < 0:
-                asked = client.create_async(self._path(name), data, acl=self._acl())
+                asked = client.create_async(self.path(name), data, acl=self._acl())
             else:
-                asked = client.set_async(self._path(name), data, version=version)
+                asked = client.set_async(self.path(name), data, version=version)
             try:
                 _answer(asked)
             except (
@@ -141,9 +141,9 @@ class Link:
         with self._session(writing=True) as client:
             step = client.transaction()
             if first[0] not in nodes:
-                step.check(self._path(first[0]), first[1])
+                step.check(self.path(first[0]), first[1])
             for name, data in nodes.items():
-                step.create(self._path(name), data, acl=self._acl())
+                step.create(self.path(name), data, acl=self._acl())
             for result in _answer(step.commit_async()):
                 if isinstance(result, kazoo_errors.ConnectionLoss):
                     raise result
@@ -246,7 +246,8 @@ class Link:
         client.ensure_path(self._clock)
         return client
 
-    def _path(self, name: str) -> str:
+    def path(self, name: str) -> str:
+        """Where a record is."""
         quoted = quote(name, safe="")
         return f"{self._records}/{quoted.replace('.', '%2E') if name in ('.', '..') else quoted}"
 

@@ -51,7 +51,6 @@ from frazil.system.clock import boot_ns, boot_s, wall_us
 
 _CROWD_S = 10.0
 _PORT = 2181
-_DELETE = "deleteall in zkCli.sh"
 _SAME_START_MS = 256
 
 
@@ -94,7 +93,8 @@ class ZookeeperRegistry(RecordRegistry):
         with self._links.taken() as link:
             states = [link.read(name) for name in names]
             self.read_ns = boot_ns()
-            records = [unpacked(state.data, dict, _DELETE)[0] for state in states]
+            pairs = zip(names, states, strict=True)
+            records = [_record(link, name, state.data) for name, state in pairs]
             self._read_us = states[-1].now_us
             incarnation = _incarnation(states[-1], records[0].incarnation)
             made = make([head_of(record) for record in records], self._read_us, incarnation)
@@ -121,7 +121,7 @@ class ZookeeperRegistry(RecordRegistry):
             state = link.read(self.key, self._bytes)
             self.read_ns = boot_ns()
             self._bytes = len(state.data)
-            record, _ = unpacked(state.data, dict, _DELETE)
+            record = _record(link, self.key, state.data)
             self._read_us = state.now_us
             before = record.sid, record.revision
             yield record, _incarnation(state, record.incarnation)
@@ -138,6 +138,10 @@ class ZookeeperRegistry(RecordRegistry):
 
     def close(self) -> None:
         self._links.close()
+
+
+def _record(link: Link, name: str, data: bytes) -> Record:
+    return unpacked(data, dict, f"in zkCli.sh: deleteall {link.path(name)}")[0]
 
 
 def _incarnation(state: State, known: str) -> str:
