@@ -22,7 +22,7 @@ from evidence.simulator.order import Base
 from frazil.claims.claim import VISITOR, Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
-from frazil.registries.base import MakeRecords, NoShelf, RecordRegistry
+from frazil.registries.base import MakeRecords, NoShelf, RecordRegistry, head_of
 from frazil.registries.shelves import ShelvedRegistry
 
 if TYPE_CHECKING:
@@ -122,12 +122,12 @@ class SimulatedRegistry(RecordRegistry):
         store, about = world.store, self._new("make", VerbRequest(LastSeen(), 0, ""))
 
         def serve(_: int) -> None:
-            layouts = [record.layout if record.sid else "" for record in store.records]
-            for number, record in make(layouts, self.reading_us(), store.incarnation).items():
+            heads = [head_of(record) for record in store.records]
+            for number, record in make(heads, self.reading_us(), store.incarnation).items():
                 before, made = store.records[number], store.new_record(record)
                 store.keep(made, number)
                 world.order.verb(before, made, world.now_us, number)
-            world.marks.hit("shelf made again" if any(layouts) else "all shelves made")
+            world.marks.hit("shelf made again" if any(heads) else "all shelves made")
 
         del parts  # their numbers are those of the store's records
         self._exchange(about, None, serve)
