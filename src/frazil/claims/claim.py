@@ -128,7 +128,7 @@ class VerbRequest:
 
     token: a fresh random text; a grant makes it the token of the new claim. boot_us: the member's
     boot clock when it sends the request. only_free: whether another record may have a free slot, so
-    that none is to be shared.
+    that none is to be shared. ends_wait: whether the wait after a loss may end with this request.
     """
 
     seen: LastSeen
@@ -138,6 +138,7 @@ class VerbRequest:
     held: Claim | None = None
     boot_us: int = 0
     only_free: bool = False
+    ends_wait: bool = True
 
     @property
     def clock_us(self) -> int:

@@ -299,7 +299,7 @@ class Record:
         seen = ask.seen
         self.guard = max(self.guard, seen.reach, ask.held.until if ask.held else 0)
         if seen.sid == self._life:
-            if ask.known_us >= terms.wait_ticks * terms.tick_us and seen.revision != VISITOR:
+            if ask.ends_wait and ask.known_us >= terms.wait_ticks * terms.tick_us:
                 self.sid = self._life
             return
         clock = terms.tick_at(ask.clock_us)

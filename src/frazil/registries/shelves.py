@@ -73,7 +73,6 @@ class ShelvedRegistry(ComposedRegistry):
         super().__init__("", terms, self._shelves(terms, count))
         self.url = self.parts[0].url
         self._latest = LastSeen()
-        self._waiting: set[int] = set()
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         return self._somewhere(lambda part, told: part.grant(told, want), ask)
@@ -109,9 +108,9 @@ class ShelvedRegistry(ComposedRegistry):
         shelves = Finding("shelves", "good", f"{len(self.parts)} of {size} node numbers each")
         return found._replace(facts=(*found.facts, shelves))
 
-    def on_first(self, verb: Verb[Reply], ask: VerbRequest) -> Reply:
+    def on_first(self, verb: Verb[Claim | Wait], ask: VerbRequest) -> Claim | Wait:
         """The reply of the first shelf."""
-        return self._following(ask, lambda: self._ask(0, verb, ask))
+        return self._following(ask, lambda: self._after_wait(0, verb, ask))
 
     def _shelves(self, terms: Terms, count: int) -> tuple[RecordRegistry, ...]:
         if count == 1:
@@ -128,7 +127,6 @@ class ShelvedRegistry(ComposedRegistry):
             self.parts = self._shelves(self.terms, count)
             self._at = random.randrange(count)  # noqa: S311 - spreads members over the shelves
             self._memory.clear()
-            self._waiting.clear()
 
     def _following(self, ask: VerbRequest, verb: Callable[[], Answer]) -> Answer:
         """The answer of a verb, after what is missing is made and counted as the others do."""
@@ -184,7 +182,8 @@ class ShelvedRegistry(ComposedRegistry):
         return seen
 
     def _at_home(self, verb: Verb[Reply], ask: VerbRequest) -> Reply:
-        return self._following(ask, lambda: self._ask(self._home(ask), verb, ask))
+        told = replace(ask, ends_wait=False)
+        return self._following(ask, lambda: self._ask(self._home(ask), verb, told))
 
     def _somewhere(self, verb: Verb[Claim | Wait], ask: VerbRequest) -> Claim | Wait:
         """A claim of a free slot; else one that is shared, or the shortest wait."""
@@ -194,7 +193,8 @@ class ShelvedRegistry(ComposedRegistry):
         count = len(self.parts)
         waits: dict[int, Wait] = {}
         numbers = random.sample(range(count), count)
-        for number in sorted(numbers, key=lambda n: n != self._at):
+        # The first shelf comes second, because its wait after a loss is the first to end.
+        for number in sorted(numbers, key=lambda n: (n != self._at, n != 0)):
             reply = self._after_wait(number, verb, replace(ask, only_free=count > 1))
             if isinstance(reply, Claim):
                 self._at = number
@@ -208,22 +208,17 @@ class ShelvedRegistry(ComposedRegistry):
 
     def _after_wait(self, number: int, verb: Verb[Claim | Wait], ask: VerbRequest) -> Claim | Wait:
         """The reply of a shelf, which may be in the wait after a loss."""
-        for _ in range(2):
-            if number in self._waiting and number:
+        reply = self._ask(number, verb, replace(ask, ends_wait=False))
+        if isinstance(reply, Wait) and reply.guarded and reply.wait_us <= self.terms.tick_us:
+            if number:
                 self._take_guard(number, ask)
             reply = self._ask(number, verb, ask)
-            if isinstance(reply, Claim) or not reply.guarded:
-                self._waiting.discard(number)
-                return reply
-            first = number not in self._waiting
-            self._waiting.add(number)
-            if not first or reply.wait_us > self.terms.tick_us:
-                break
         return reply
 
     def _take_guard(self, number: int, ask: VerbRequest) -> None:
         """Remember the first shelf's guard for another one, which then gets it, too."""
-        reply = self._ask(0, lambda part, told: part.mint(told, 1), replace(ask, only_free=True))
+        first = replace(ask, only_free=True)
+        reply = self._ask(0, lambda part, told: part.mint(told, 1), first)
         if isinstance(reply, Wait) and reply.guarded:
             guard = self.terms.tick_at(reply.seen.now_us + reply.wait_us)
             known = self._remembers(number)
@@ -237,8 +232,10 @@ class ShelvedRegistry(ComposedRegistry):
         if number and lost and before.seen.revision != VISITOR:
             behind = self.terms.tick_at(before.clock_us) - self.terms.tick_at(after.now_us)
             if behind > self.terms.slack_ticks:
+                self._memory[number] = before.seen  # if this fails, the next request tells it
                 seen = before.seen._replace(revision=VISITOR)
                 _touch(self.parts[0], replace(before, seen=seen))
+                self._memory[number] = after
         return reply
 
     def _remembers(self, number: int) -> LastSeen:

@@ -76,7 +76,7 @@ def test_where_another_record_may_have_a_free_slot_none_is_shared():
     assert region(world.grant(10)) == (0, NOW + 10, NOW + 20)
 
 
-def test_a_visitor_neither_tells_of_a_loss_nor_ends_a_wait():
+def test_a_visitor_tells_of_no_loss_and_not_every_request_ends_a_wait():
     world = World()
     claim = world.grant(10)
     later = LastSeen("another", VISITOR, world.us + 10**9, sent_us=world.us)
@@ -85,8 +85,8 @@ def test_a_visitor_neither_tells_of_a_loss_nor_ends_a_wait():
     world.incarnation = "data/next"
     assert isinstance(world.grant(10), Wait)
     world.tick(TERMS.wait_ticks)
-    visitor = LastSeen(world.told[0], VISITOR, world.us, sent_us=world.us, told_us=T0)
-    assert isinstance(world.grant(10, seen=visitor), Wait)
+    reply = world.verb("grant", replace(world.ask(), ends_wait=False), 10)
+    assert (reply.wait_us, reply.guarded) == (1000, True)
     assert isinstance(world.grant(10), Claim)
 
 

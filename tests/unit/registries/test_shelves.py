@@ -11,7 +11,7 @@ import frazil
 from frazil.claims.claim import VISITOR, Claim, LastSeen, Lost, VerbRequest, Wait
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries import connect, shelves
 from frazil.registries.base import NoShelf, RecordRegistry, head_of, terms_of
 from frazil.registries.shelves import ShelvedRegistry
@@ -204,6 +204,55 @@ def test_a_visitor_is_no_loss(store, visits):
         member._memory[1] = member._latest
     member._ask(1, lambda part, told: part.grant(told, 10), ask(store))
     assert store.records["orders\x1f1"].waits is not visits
+
+
+def test_after_a_restart_only_the_first_members_wait(store):
+    """The wait of the first shelf ends first, and the others are asked before the rest."""
+    store.registry().initialise(ask(store), 0)
+    store.incarnation += 1
+    until_granted(store, store.holder(3))
+    waited_ms = store.ms
+    for shelf in (0, 1, 2, 3, 1, 2):
+        assert isinstance(store.holder(shelf).grant(ask(store), 10), Claim)
+    assert store.ms == waited_ms
+
+
+@pytest.mark.parametrize("asked", ["grant", "renew"])
+def test_a_holder_ends_no_wait_without_the_first_guard(store, asked):
+    store.registry().initialise(ask(store), 0)
+    holder = store.holder(1)
+    claim = holder.grant(ask(store), HORIZON_MS)
+    store.incarnation += 1
+    assert isinstance(holder.renew(ask(store, claim), claim.until), Lost)
+    store.ms += 2 * HORIZON_MS
+    assert isinstance(store.holder(0).grant(ask(store), 10), Wait)
+    store.records["orders"].guard = late = store.records["orders"].guard + 5000
+    if asked == "renew":
+        assert isinstance(holder.renew(ask(store, claim), claim.until), Lost)
+        assert store.records["orders\x1f1"].waits
+    assert holder.grant(ask(store), 10).guarded
+    assert store.records["orders\x1f1"].guard == late
+
+
+def test_a_first_shelf_that_cannot_be_told_is_told_later(store, monkeypatch):
+    store.registry().initialise(ask(store), 0)
+    store.keep()
+    store.ms += 60_000
+    holder = store.holder(1)
+    claim = holder.grant(ask(store), HORIZON_MS)
+    store.fail_over(behind=3 * HORIZON_MS)
+    told, before = shelves._touch, holder._memory[1]
+
+    def away(*_):
+        raise RegistryUnavailable("away", outcome_known=True)
+
+    monkeypatch.setattr(shelves, "_touch", away)
+    with pytest.raises(RegistryUnavailable):
+        holder.renew(ask(store, claim), claim.until)
+    assert holder._memory[1] == before
+    monkeypatch.setattr(shelves, "_touch", told)
+    assert isinstance(holder.renew(ask(store, claim), claim.until), Lost)
+    assert store.records["orders"].guard > claim.until
 
 
 @pytest.mark.parametrize("told", [True, False])
