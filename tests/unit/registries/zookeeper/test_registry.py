@@ -67,7 +67,7 @@ def test_a_user_has_nodes_of_its_own(server):
 def test_a_node_of_another_program_is_named(server, registry, request):
     with server.client() as client:
         client.set(f"/frazil/record/{request.node.name}", b"hello")
-    with pytest.raises(ConfigError, match="another program"):
+    with pytest.raises(ConfigError, match=f"deleteall /frazil/record/{request.node.name}"):
         mint(registry)
 
 
