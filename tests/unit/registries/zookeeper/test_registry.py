@@ -220,7 +220,7 @@ def test_the_size_of_a_node_is_not_told_of_another_one(some, wire):
 def test_a_child_inside_its_parents_step_cannot_write(some, wire):
     registry = some[0]
     with registry._links.taken() as link:
-        client, path = link._client, link._path(registry.namespace)
+        client, path = link._client, link.path(registry.namespace)
 
     def writes():
         with pytest.raises((KazooException, KazooTimeoutError)):
