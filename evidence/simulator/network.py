@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 from evidence.simulator.loss import UNKNOWN
 from evidence.simulator.order import Base
+from evidence.simulator.violation import Violation
 from frazil.claims.claim import VISITOR, Claim, LastSeen, Lost, Terms, VerbRequest, Wait
-from frazil.claims.record import Record
+from frazil.claims.record import WAITS, Record
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import MakeRecords, NoShelf, RecordRegistry, head_of
 from frazil.registries.shelves import ShelvedRegistry
@@ -224,6 +225,9 @@ class SimulatedRegistry(RecordRegistry):
         with self.step() as (record, incarnation):
             reading_us = store.clock.reading_us()
             answer = verb(record, reading_us, incarnation)
+        anew = before.sid and record.sid.removeprefix(WAITS) != before.sid.removeprefix(WAITS)
+        if anew and store.is_whole(shelf):
+            raise Violation(f"a {name} noticed a loss, and there was none")
         loss = store.loss(shelf)
         untold = loss is not None and not loss.told
         grants = name in ("grant", "mint") and isinstance(answer, Claim)

@@ -67,6 +67,10 @@ class SimulatedStore:
         self._tail: deque[tuple[int, Records]] = deque(maxlen=_WRITES)
         self._backups: deque[Records] = deque(maxlen=_BACKUPS)
 
+    def is_whole(self, shelf: int) -> bool:
+        """Whether it never came back, and never lost anything of a shelf."""
+        return self._starts == 1 and not any(loss.shelf == shelf for loss in self.losses)
+
     def loss(self, shelf: int) -> Loss | None:
         """The last loss of a shelf, if nothing was granted from it since."""
         last = next((loss for loss in reversed(self.losses) if loss.shelf == shelf), None)

@@ -283,6 +283,13 @@ class MadeWithoutAGuard(ShelvedRegistry):
         return super()._make(ask, 0, new=new)
 
 
+class TellsAsItsOwn(ShelvedRegistry):
+    """What a member knows of one shelf is sent to another as if it knew that one."""
+
+    def _remembers(self, number):
+        return self._memory.get(number) or self._latest
+
+
 CANARIES = {
     case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(walk=case)
     for case in (
@@ -325,4 +332,5 @@ CANARIES = {
     "RepliesUnmatched": Parts(matches_replies=False),
     "SharesASlot": Parts(shelves=SharesASlot),
     "MadeWithoutAGuard": Parts(shelves=MadeWithoutAGuard),
+    "TellsAsItsOwn": Parts(shelves=TellsAsItsOwn),
 }

@@ -5,6 +5,8 @@ from dataclasses import replace
 from evidence.simulator import Fault, Parts, Schedule
 from frazil.claims.record import Record
 from frazil.generator.timed_policy import TimedPolicy
+from frazil.registries.composed import ComposedRegistry
+from frazil.registries.shelves import ShelvedRegistry
 
 
 class FirstDecides(Record):
@@ -71,6 +73,22 @@ class SleepsOutTheWait(TimedPolicy):
         return 1 << 50
 
 
+class FirstNotTold(ShelvedRegistry):
+    """A member that finds a shelf lost, and behind, does not tell the first one."""
+
+    def _ask(self, number, verb, ask):
+        reply = ComposedRegistry._ask(self, number, verb, ask)
+        self._latest = self._memory[number]
+        return reply
+
+
+class FirstNotAsked(ShelvedRegistry):
+    """A member ends the wait of a shelf, whatever the first one was told."""
+
+    def _take_guard(self, number, ask):
+        pass
+
+
 FAILOVERS = {
     case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(timed=case)
     for case in (
@@ -82,6 +100,9 @@ FAILOVERS = {
         LostAndSilent,
         SleepsOutTheWait,
     )
+} | {
+    "FirstNotTold": Parts(shelves=FirstNotTold),
+    "FirstNotAsked": Parts(shelves=FirstNotAsked),
 }
 
 _WORLD = Schedule(
@@ -98,6 +119,7 @@ _WORLD = Schedule(
     faults=(),
     keep_us=100_000_000,
 )
+_SHELVES = replace(_WORLD, node_bits=2, lead_us=1_000_000, members=3)
 
 TRACES = {
     # A newcomer asks a successor that is behind, and then the clock is corrected.
@@ -130,6 +152,26 @@ TRACES = {
             Fault(3_370_186, "successor", 0, 0.855965),
             Fault(3_779_585, "successor", 0, 0.930771),
             Fault(3_960_490, "double start", 0, 0.5),
+        ),
+    ),
+    # A shelf's only holder dies before the failover, and asks there after it, without a memory.
+    "FirstNotTold": replace(
+        _SHELVES,
+        seed=20769,
+        shelves=2,
+        faults=(
+            Fault(2_981_461, "crash", 0, 0.5),
+            Fault(3_039_714, "successor", 1, 0.581929004338716),
+        ),
+    ),
+    "FirstNotAsked": replace(
+        _SHELVES,
+        seed=769023,
+        shelves=4,
+        members=4,
+        faults=(
+            Fault(2_713_454, "crash", 0, 0.5),
+            Fault(2_773_204, "successor", 1, 0.7206798383015188),
         ),
     ),
 }
