@@ -4,6 +4,7 @@ import signal
 import time
 
 from tests.canary import canary
+from tests.faults.fleet import RECORDS
 from tests.servers.etcd import etcd
 
 
@@ -64,9 +65,9 @@ def test_without_a_majority_nothing_is_given(fleet):
 KEY = {"key": "eA=="}
 
 
-def restore(fleet, place, ahead="3s", broken=""):
+def restore(fleet, place, ahead="3s", **options):
     with etcd(1) as cluster:
-        crowd = fleet(f"{cluster.url}?horizon={ahead}", broken=broken, lead=ahead)
+        crowd = fleet(f"{cluster.url}?horizon={ahead}", lead=ahead, **options)
         crowd.start(2)
         cluster.save(place / "snapshot")
         time.sleep(1.5)
@@ -81,8 +82,9 @@ def restore(fleet, place, ahead="3s", broken=""):
         return crowd.repeats()
 
 
-def test_restored_with_the_same_ids(fleet, place):
-    assert restore(fleet, place) == 0
+@RECORDS
+def test_restored_with_the_same_ids(fleet, place, scheme):
+    assert restore(fleet, place, scheme=scheme) == 0
 
 
 @canary

@@ -69,7 +69,7 @@ class Database:
 
     def holds(self) -> bool:
         """See Store."""
-        return b"1" in self._sql("SELECT count(*) FROM frazil.frazil_namespace")
+        return b"t" in self._sql("SELECT EXISTS (SELECT FROM frazil.frazil_namespace)")
 
     def wipe(self) -> bool:
         """See Store."""
