@@ -34,15 +34,21 @@ def mint_request(n: int, request: Request) -> list[int]:
     """``n`` unique IDs, for a process that ends soon."""
     while True:
         identity = ProcessIdentity()
-        if request.url.opened_by.maker == "registry":
-            minted = mint(n, request, request.connect())
-        else:
-            with open_request(request) as ids:
-                minted = ids.take(n)
-        # Every connection is closed. A signal handler may have forked, even while one was: then
-        # these are the parent's.
-        if identity.mine:
+        minted = _minted(n, request)
+        if identity.mine:  # else a signal handler forked, and these are the parent's
             return minted
+
+
+def _minted(n: int, request: Request) -> list[int]:
+    """The IDs of ``mint_request``; every connection is closed when this returns.
+
+    A signal handler may fork while a connection is being closed, so the caller checks afterwards
+    that this is still the same process.
+    """
+    if request.url.opened_by.maker == "registry":
+        return mint(n, request, request.connect())
+    with open_request(request) as ids:
+        return ids.take(n)
 
 
 def open_ids(
