@@ -28,7 +28,7 @@ def remembered(
     """See ``VerbRequest.memory``."""
     memory = ask.memory(reply, heard_us, terms)
     noted = terms.timed and terms.shared
-    if noted and isinstance(reply, Wait) and memory.told_us == heard_us:
+    if noted and isinstance(reply, Wait) and reply.guarded and memory.told_us == heard_us:
         with suppress(OSError, ValueError):
             return memory._replace(told_us=_first_told_us(memory.sid, heard_us))
     return memory

@@ -46,7 +46,9 @@ TERMS = terms_of(frazil.scheme(), 1_000_000)
 
 def told(sid, heard_us):
     ask = VerbRequest(LastSeen(), heard_us, "t", boot_us=heard_us)
-    return remembered(ask, Wait(1, LastSeen(sid, 1, heard_us)), heard_us, TERMS).told_us
+    return remembered(
+        ask, Wait(1, LastSeen(sid, 1, heard_us), guarded=True), heard_us, TERMS
+    ).told_us
 
 
 def test_old_notes_are_removed():
