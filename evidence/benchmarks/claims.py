@@ -4,10 +4,12 @@ Command: ``python -m evidence.benchmarks.claims [--held 1000,10000] [KIND]...``.
 
 ``frazil plan --registry`` calculates with these figures. A step is a grant, a renewal or a release:
 one request of a member, and the unit of all load on a store. How long it takes depends on the
-store, and on how many node numbers are held, since some stores read them all.
+store, and would depend on how many node numbers are held if a step read them all.
 
 Each store is one that the tests start, empty, on this machine. One client and then four take a
-claim and give it back, in turns, beside so many claims that are held. Prints a table in Markdown.
+claim and give it back, in turns, beside so many claims that are held. The numbers of claims take
+turns, so that other load on the machine meets all of them. Prints a table in Markdown; the last
+column compares four clients with the first number of claims.
 """
 
 import argparse
@@ -19,6 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from statistics import median
 from typing import Any
 
 import frazil
@@ -30,6 +33,7 @@ __all__ = ["main"]
 
 _LAYOUT = "sign:1=0 time:41 node:16 sequence:6 @1ms since 2025-01-01"
 _CLIENTS = 4
+_ROUNDS = 5
 _HORIZON_S = 3600
 _HEAP_MB = 512  # of ZooKeeper, whose node is half a megabyte with 10,000 claims
 
@@ -90,32 +94,51 @@ STORES: dict[str, Callable[[], Any]] = {
 }
 
 
-def rates(url: str, held: int, seconds: float) -> tuple[float, float]:
-    """Steps a second of one client and of four, beside claims that are held."""
-    url += ("&" if "?" in url else "?") + f"horizon={_HORIZON_S}s"
-    scheme, namespace = frazil.scheme(_LAYOUT), f"held{held}"
-    first = connect(url, namespace, scheme)
-    first.initialise(ask_of(LastSeen()), 0)
+def hold(url: str, namespace: str, held: int) -> None:
+    """Make a namespace in which so many claims are held."""
+    registry = connect(url, namespace, frazil.scheme(_LAYOUT))
+    registry.initialise(ask_of(LastSeen()), 0)
     seen = LastSeen()
     for _ in range(held):  # as long as they last, none is granted twice
-        claim = first.grant(ask_of(seen), _HORIZON_S * 1000)
+        claim = registry.grant(ask_of(seen), _HORIZON_S * 1000)
         assert isinstance(claim, Claim)
         seen = claim.seen
 
+
+def steps_hz(url: str, namespace: str, clients: int, seconds: float) -> float:
+    """Steps a second of so many clients together."""
+
     def steps(_: int) -> int:
-        registry = connect(url, namespace, scheme)
-        done, until = 0, time.perf_counter() + seconds
+        registry = connect(url, namespace, frazil.scheme(_LAYOUT))
+        seen, done, until = LastSeen(), 0, time.perf_counter() + seconds
         while time.perf_counter() < until:
             claim = registry.grant(ask_of(seen), 1)
             assert isinstance(claim, Claim)
             registry.release(ask_of(claim.seen, claim), claim.start)
+            seen = claim.seen
             done += 2
         return done
 
-    alone = steps(0) / seconds
-    with ThreadPoolExecutor(_CLIENTS) as clients:
-        together = sum(clients.map(steps, range(_CLIENTS))) / seconds
-    return alone, together
+    with ThreadPoolExecutor(clients) as pool:
+        return sum(pool.map(steps, range(clients))) / seconds
+
+
+def rows(url: str, counts: list[int], seconds: float) -> Iterator[tuple[int, float, float, float]]:
+    """For each number of claims: the medians of one client and of four, and the ratio of these."""
+    url += ("&" if "?" in url else "?") + f"horizon={_HORIZON_S}s"
+    for held in counts:
+        hold(url, f"held{held}", held)
+    rounds = [
+        [
+            [steps_hz(url, f"held{held}", clients, seconds) for clients in (1, _CLIENTS)]
+            for held in counts
+        ]
+        for _ in range(_ROUNDS)
+    ]
+    first = sum(one[0][1] for one in rounds)
+    for n, held in enumerate(counts):
+        alone, together = (median(one[n][which] for one in rounds) for which in (0, 1))
+        yield held, alone, together, sum(one[n][1] for one in rounds) / first
 
 
 def main() -> None:
@@ -123,14 +146,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m evidence.benchmarks.claims")
     parser.add_argument("kinds", nargs="*", default=list(STORES), help=" ".join(STORES))
     parser.add_argument("--held", default="100,1000,10000")
-    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--seconds", type=float, default=2)
     options = parser.parse_args()
-    print("| Store | held | steps/s, one client | steps/s, four |\n|---|--:|--:|--:|")
+    counts = [int(held) for held in options.held.split(",")]
+    print("| Store | held | steps/s, one client | steps/s, four | ratio |\n|---|--:|--:|--:|--:|")
     for kind in options.kinds:
         with STORES[kind]() as url:
-            for held in map(int, options.held.split(",")):
-                alone, together = rates(url, held, options.seconds)
-                print(f"| {kind} | {held:,} | {alone:,.0f} | {together:,.0f} |", flush=True)
+            for held, alone, together, ratio in rows(url, counts, options.seconds):
+                rates = f"{alone:,.0f} | {together:,.0f} | {ratio:.2f}"
+                print(f"| {kind} | {held:,} | {rates} |", flush=True)
     load = os.getloadavg()[0]
     date = f"{datetime.now(UTC):%Y-%m-%d}"
     version = f"frazil {frazil.__version__}, Python {platform.python_version()}"
