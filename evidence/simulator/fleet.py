@@ -27,7 +27,7 @@ from evidence.simulator.indexed import IndexedSlots
 from evidence.simulator.violation import Violation
 from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest, Wait
 from frazil.claims.record import Record
-from frazil.reading.fleet_limits import COSTS_US
+from frazil.reading.fleet_limits import COSTS
 from frazil.registries.base import terms_of
 
 __all__ = ["Fleet", "Plan", "main", "text"]
@@ -234,7 +234,7 @@ def text(fleets: list[Fleet]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Run the plan of the arguments."""
     parser = argparse.ArgumentParser(prog="python -m evidence.simulator.fleet")
-    parser.add_argument("--registry", choices=sorted(COSTS_US), default="redis", help="its costs")
+    parser.add_argument("--registry", choices=sorted(COSTS), default="redis", help="its costs")
     parser.add_argument("--servers", type=int, default=1, help="that share nothing")
     parser.add_argument("--members", type=int, default=1000, help="that stay")
     parser.add_argument("--starts", type=float, default=0, help="of others, a second")
@@ -246,6 +246,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--loss", type=float, default=0, help="when the stores are emptied")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
+    held = (given.members + given.starts * given.life) / given.servers
     fleets = [
         Fleet(
             Plan(
@@ -255,7 +256,7 @@ def main(arguments: list[str] | None = None) -> int:
                 life_s=given.life,
                 slots=(1 << given.node_bits) // given.servers,
                 horizon_s=given.horizon,
-                step_us=COSTS_US[given.registry],
+                step_us=COSTS[given.registry].at(held),
                 lasts_s=given.seconds,
                 rise_s=given.rise,
                 loss_at_s=given.loss,

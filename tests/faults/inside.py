@@ -18,7 +18,7 @@ import frazil
 from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
-from frazil.registries.postgres.registry import ShelvedPostgres
+from frazil.registries.postgres.registry import PostgresRegistry
 from tests.servers.clock import SteppedClock
 from tests.servers.postgres import Postgres, postgres, programs
 from tests.tools.verbs import begin
@@ -42,12 +42,12 @@ BROKEN = ("without_lock", "without_guard", "in_a_row")
 
 def set_up(
     server: Postgres, horizon: str = "1s", namespace: str = "orders", **place: str
-) -> ShelvedPostgres:
+) -> PostgresRegistry:
     """The registry of a namespace with ``frazil_id``; its record is new."""
     scheme = frazil.scheme()
     url = server.url(options=f"?horizon={horizon}", **place)
     registry = connect(url, namespace, scheme)
-    assert isinstance(registry, ShelvedPostgres)
+    assert isinstance(registry, PostgresRegistry)
     begin(registry)
     registry.add_ids(ask_of(LastSeen()), scheme)
     return registry

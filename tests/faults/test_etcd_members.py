@@ -4,7 +4,6 @@ import signal
 import time
 
 from tests.canary import canary
-from tests.faults.fleet import RECORDS
 from tests.servers.etcd import etcd
 
 
@@ -65,9 +64,9 @@ def test_without_a_majority_nothing_is_given(fleet):
 KEY = {"key": "eA=="}
 
 
-def restore(fleet, place, ahead="3s", **options):
+def restore(fleet, place, ahead="3s", broken=""):
     with etcd(1) as cluster:
-        crowd = fleet(f"{cluster.url}?horizon={ahead}", lead=ahead, **options)
+        crowd = fleet(f"{cluster.url}?horizon={ahead}", broken=broken, lead=ahead)
         crowd.start(2)
         cluster.save(place / "snapshot")
         time.sleep(1.5)
@@ -82,9 +81,8 @@ def restore(fleet, place, ahead="3s", **options):
         return crowd.repeats()
 
 
-@RECORDS
-def test_restored_with_the_same_ids(fleet, place, scheme):
-    assert restore(fleet, place, scheme=scheme) == 0
+def test_restored_with_the_same_ids(fleet, place):
+    assert restore(fleet, place) == 0
 
 
 @canary

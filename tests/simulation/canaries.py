@@ -276,13 +276,6 @@ class SharesASlot(ShelvedRegistry):
         return parts
 
 
-class MadeWithoutAGuard(ShelvedRegistry):
-    """A shelf that is missing beside others is made as if nothing was granted on it."""
-
-    def _make(self, ask, start, *, new=False):
-        return super()._make(ask, 0, new=new)
-
-
 class TellsAsItsOwn(ShelvedRegistry):
     """What a member knows of one shelf is sent to another as if it knew that one."""
 
@@ -331,6 +324,5 @@ CANARIES = {
     "ForkUnnoticed": Parts(notices_forks=False),
     "RepliesUnmatched": Parts(matches_replies=False),
     "SharesASlot": Parts(shelves=SharesASlot),
-    "MadeWithoutAGuard": Parts(shelves=MadeWithoutAGuard),
     "TellsAsItsOwn": Parts(shelves=TellsAsItsOwn),
 }

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from evidence.simulator import Fault, Parts, Schedule
 from frazil.claims.record import Record
+from frazil.errors import RegistryUnavailable
 from frazil.generator.timed_policy import TimedPolicy
 from frazil.registries.composed import ComposedRegistry
 from frazil.registries.shelves import ShelvedRegistry
@@ -82,11 +83,21 @@ class FirstNotTold(ShelvedRegistry):
         return reply
 
 
-class FirstNotAsked(ShelvedRegistry):
-    """A member ends the wait of a shelf, whatever the first one was told."""
+class LosesATelling(ShelvedRegistry):
+    """No broken rule: the first request that tells the first shelf of a loss does not arrive."""
 
-    def _take_guard(self, number, ask):
-        pass
+    def _shelves(self, terms, count):
+        first, *others = super()._shelves(terms, count)
+        renew = first.renew
+
+        def lose(ask, until):
+            if ask.held.until:
+                return renew(ask, until)
+            first.renew = renew
+            raise RegistryUnavailable("lost", url=self.url, outcome_known=False)
+
+        first.renew = lose
+        return first, *others
 
 
 FAILOVERS = {
@@ -102,7 +113,6 @@ FAILOVERS = {
     )
 } | {
     "FirstNotTold": Parts(shelves=FirstNotTold),
-    "FirstNotAsked": Parts(shelves=FirstNotAsked),
 }
 
 _WORLD = Schedule(
@@ -164,14 +174,17 @@ TRACES = {
             Fault(3_039_714, "successor", 1, 0.581929004338716),
         ),
     ),
-    "FirstNotAsked": replace(
-        _SHELVES,
-        seed=769023,
-        shelves=4,
-        members=4,
-        faults=(
-            Fault(2_713_454, "crash", 0, 0.5),
-            Fault(2_773_204, "successor", 1, 0.7206798383015188),
-        ),
-    ),
 }
+
+# A shelf of which the first one is told once; and the request is lost.
+TOLD_AGAIN = replace(
+    _SHELVES,
+    seed=913874,
+    shelves=4,
+    members=4,
+    faults=(
+        Fault(2_146_411, "crash", 0, 0.48800951737408194),
+        Fault(2_199_693, "successor", 1, 0.9279163454869843),
+        Fault(2_460_685, "double start", 0, 0.5),
+    ),
+)

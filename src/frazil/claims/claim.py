@@ -129,6 +129,7 @@ class VerbRequest:
     token: a fresh random text; a grant makes it the token of the new claim. boot_us: the member's
     boot clock when it sends the request. only_free: whether another record may have a free slot, so
     that none is to be shared. ends_wait: whether the wait after a loss may end with this request.
+    lost: whether the member found another record of the namespace to be lost.
     """
 
     seen: LastSeen
@@ -139,6 +140,7 @@ class VerbRequest:
     boot_us: int = 0
     only_free: bool = False
     ends_wait: bool = True
+    lost: bool = False
 
     @property
     def clock_us(self) -> int:

@@ -282,8 +282,8 @@ class Record:
         same = seen.sid == self._life
         if same and seen.revision > self.revision:
             return True
-        if self.waits:  # then a report raises the guard, and the wait does not begin again
-            return False
+        if self.waits or ask.lost:  # a report raises the guard, and the wait does not begin again
+            return not self.waits
         if held is not None and held.until > self.floor(held.slot):
             slot = self.slots.get(held.slot)
             if (

@@ -49,7 +49,7 @@ KINDS: dict[str, Kind] = {
     **_registry("postgresql", "postgres.registry:connect_postgres", "postgres"),
     **_registry("mysql", "mysql.registry:connect_mysql", "mysqls", "mariadb", "mariadbs"),
     **_registry("zookeeper", "zookeeper.registry:connect_zookeeper", "zookeepers"),
-    **_registry("etcd", "etcd.registry:connect_etcd", "etcds"),
+    **_registry("etcd", "etcd.registry:EtcdRegistry", "etcds"),
     **_registry("redis", "redis.registry:connect_redis", "rediss", "valkey", "valkeys", "unix"),
     **dict.fromkeys(
         ("icicle", "icicles"), Kind("icicle", "icicle", "frazil.remote.icicle.generator")

@@ -15,7 +15,11 @@ it has not visited, the clock and the ``sid`` of the last one that answered, wit
 revision: so a shelf with another ``sid`` does not think that it lost something. How far its claims
 on other shelves reach, it does not say: each visitor would prolong the wait of a shelf.
 
-**A loss of the whole store** is noticed at each shelf by itself. If the new clock is behind, a
+**A loss** may be one of the whole store that only members notice, by what they remember, as after a
+restored machine. So before the request of a member that finds its shelf lost is done, it has told
+all the others, which then wait, too.
+
+**A loss that the store shows** is noticed at each shelf by itself. If the new clock is behind, a
 shelf whose holders have ended would have no member to say how far the lost clock was. So a member
 that finds a lost shelf behind its own clock also tells the first shelf, and a member that may end
 the wait of a shelf asks the first one before, and takes its guard there.
@@ -27,6 +31,7 @@ shelf, and one more.
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -38,8 +43,9 @@ from frazil.registries.base import Head, NoShelf, RecordRegistry, Registry
 from frazil.registries.composed import ComposedRegistry, Reply, Verb, share_of, share_terms
 from frazil.registries.doctor import Finding, StoreReport
 
-SHELF_SLOTS = 256
-"""The most slots of a shelf, while there are fewer than ``MOST_SHELVES``."""
+SHELF_SLOTS = 1 << 62
+"""The most slots of a shelf, while there are fewer than ``MOST_SHELVES``. No namespace has as many:
+none has shelves before a member can tell all of them of a loss in one step; see decision 37."""
 
 MOST_SHELVES = 64
 _SHELF = "shelf"
@@ -73,6 +79,7 @@ class ShelvedRegistry(ComposedRegistry):
         super().__init__("", terms, self._shelves(terms, count))
         self.url = self.parts[0].url
         self._latest = LastSeen()
+        self._untold: dict[int, VerbRequest] = {}
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         return self._somewhere(lambda part, told: part.grant(told, want), ask)
@@ -104,8 +111,7 @@ class ShelvedRegistry(ComposedRegistry):
     def examine(self) -> StoreReport:
         """See Registry. The store's facts, and the number of shelves."""
         found = self.parts[0].examine()
-        size = len(self.parts[0].terms.slots)
-        shelves = Finding("shelves", "good", f"{len(self.parts)} of {size} node numbers each")
+        shelves = Finding("shelves", "good", f"{len(self.parts)} records of this namespace")
         return found._replace(facts=(*found.facts, shelves))
 
     def on_first(self, verb: Verb[Claim | Wait], ask: VerbRequest) -> Claim | Wait:
@@ -127,6 +133,7 @@ class ShelvedRegistry(ComposedRegistry):
             self.parts = self._shelves(self.terms, count)
             self._at = random.randrange(count)  # noqa: S311 - spreads members over the shelves
             self._memory.clear()
+            self._untold.clear()
 
     def _following(self, ask: VerbRequest, verb: Callable[[], Answer]) -> Answer:
         """The answer of a verb, after what is missing is made and counted as the others do."""
@@ -225,18 +232,28 @@ class ShelvedRegistry(ComposedRegistry):
             self._memory[number] = known._replace(reach=max(known.reach, guard))
 
     def _ask(self, number: int, verb: Verb[Reply], ask: VerbRequest) -> Reply:
+        self._tell()
         before = self._told(number, ask)
         reply = super()._ask(number, verb, ask)
         self._latest = after = self._memory[number]
-        lost = before.seen.sid and before.seen.sid != after.sid
-        if number and lost and before.seen.revision != VISITOR:
+        if before.seen.sid != after.sid and before.seen.sid and before.seen.revision != VISITOR:
             behind = self.terms.tick_at(before.clock_us) - self.terms.tick_at(after.now_us)
-            if behind > self.terms.slack_ticks:
-                self._memory[number] = before.seen  # if this fails, the next request tells it
-                seen = before.seen._replace(revision=VISITOR)
-                _touch(self.parts[0], replace(before, seen=seen))
-                self._memory[number] = after
+            told = replace(before, seen=before.seen._replace(revision=VISITOR), ends_wait=False)
+            if after.sid == ask.token:  # this request has noticed it
+                others = set(range(len(self.parts))) - {number}
+                self._untold = dict.fromkeys(others, replace(told, lost=True))
+            elif number and behind > self.terms.slack_ticks:
+                self._untold[0] = told
+            self._tell()
         return reply
+
+    def _tell(self) -> None:
+        """Tell shelves of a loss; what fails is repeated before the next request."""
+        while self._untold:
+            number, told = next(iter(self._untold.items()))
+            with suppress(NoShelf):  # which is made with a guard
+                _touch(self.parts[number], told)
+            del self._untold[number]
 
     def _remembers(self, number: int) -> LastSeen:
         known = self._memory.get(number)

@@ -1,6 +1,6 @@
 """``etcd://``: claims in an etcd cluster.
 
-A record is one key. A verb is computed from the state that was read, and written by a
+A namespace is one key. A verb is computed from the state that was read, and written by a
 transaction that succeeds only if the key has not changed. Otherwise the answer contains the new
 state, and the verb is computed again after a random pause. The last state is cached, so a verb
 without a conflict costs one round trip.
@@ -44,6 +44,9 @@ leaves out the fraction of a second. So a member whose clock is fast, or gains, 
 a second at most. A step forward of a minute needs that header to agree. So does a loss, because its
 guard depends on the clock: members' clocks should differ by much less than a horizon.
 
+**One record.** A namespace has no shelves here (see ``frazil.registries.shelves``): a restore is
+noticed by what members remember, and those of one shelf could not tell the others in the same step.
+
 The key has no lease, because a floor must outlive its holder. Old values accumulate in etcd as for
 any key; compaction removes them (``--auto-compaction-retention``).
 """
@@ -52,30 +55,22 @@ import random
 import secrets
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
-from frazil.claims.claim import Snapshot, Terms
+from frazil.claims.claim import Snapshot
 from frazil.claims.record import JUMP_US, WITNESS_US, Record
 from frazil.errors import ClockError, ConfigError, FrazilError, Misuse, RegistryUnavailable, Stopped
 from frazil.inputs.url import Url, host_port, tls_files
-from frazil.registries.base import (
-    Answer,
-    MakeRecords,
-    RecordRegistry,
-    Registry,
-    head_of,
-    terms_of,
-)
+from frazil.registries.base import Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.etcd.doctor import examine
 from frazil.registries.etcd.link import DATE_WITHIN_US, TRANSACTION, Date, Link, Unanswered
 from frazil.registries.etcd.state import Noted, State, around, parsed, written
 from frazil.registries.shared_links import SharedLinks
-from frazil.registries.shelves import shelved
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 from frazil.system.clock import boot_ns, boot_s
@@ -93,24 +88,18 @@ class _ConflictError(Exception):
     """The key changed since it was read: the verb must be computed again."""
 
 
-def connect_etcd(url: Url, namespace: str, scheme: Scheme) -> Registry:
-    """The registry at a URL: ``etcd://[user:password@]host[:port],…`` (``etcds:`` for TLS).
+class EtcdRegistry(RecordRegistry):
+    """A registry in a cluster: ``etcd://[user:password@]host[:port],…`` (``etcds:`` for TLS).
 
     Options: ``?horizon=`` (default 5 s); for TLS ``?ca=``, ``?cert=`` and ``?key=``, files.
     """
-    terms = terms_of(scheme, url.options().horizon_us())
-    return shelved(terms, partial(EtcdRegistry, url, namespace))
 
-
-class EtcdRegistry(RecordRegistry):
-    """A registry in a cluster."""
-
-    def __init__(self, url: Url, namespace: str, terms: Terms, shelf: int | None) -> None:
-        super().__init__(url, namespace, terms, shelf)
+    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
-        options.horizon_us()
+        terms = terms_of(scheme, options.horizon_us())
         tls = tls_files(url, options)
         options.finish()
+        super().__init__(url, namespace, terms)
         self._client: dict[str, Any] = {"protocol": "http"}
         if tls is not None:
             self._client = {"protocol": "https", "ca_cert": tls.get("ca")}
@@ -120,8 +109,8 @@ class EtcdRegistry(RecordRegistry):
         self._user = url.user if any(url.user) else None
         self._endpoints = [_endpoint(host, self.url) for host in url.hosts]
         random.shuffle(self._endpoints)  # members of a fleet spread over the cluster
-        self._key = b64encode(f"frazil/record/{self.key}".encode()).decode()
-        self._tail = b64encode(f"frazil/queue/{self.key}".encode()).decode()
+        self._key = b64encode(f"frazil/record/{namespace}".encode()).decode()
+        self._tail = b64encode(f"frazil/queue/{namespace}".encode()).decode()
         self._look = [{"request_range": {"key": key}} for key in (self._key, self._tail)]
         self._ticket = 0
         make = partial(Link, self.url, self._endpoints, self._client, self._user)
@@ -174,37 +163,6 @@ class EtcdRegistry(RecordRegistry):
             if not kept or self._crowded():
                 self._queue(deadline_s)
             kept = False  # an old cached state is not contention
-
-    def make_shelves(self, parts: Sequence[Self], make: MakeRecords) -> None:
-        """See RecordRegistry. The step fails if the first key, or a missing one, was written."""
-        deadline_s = boot_s() + _CROWD_S
-        while not self._made_keys(parts, make):
-            if boot_s() > deadline_s:
-                raise self.crowded()
-            time.sleep(random.uniform(0.0, _PACE_S))  # noqa: S311 - jitter
-
-    def _made_keys(self, parts: Sequence[Self], make: MakeRecords) -> bool:
-        """Whether the keys of the missing shelves were made; no if one was written meanwhile."""
-        found = [part.whole() for part in parts]
-        made = make(
-            [head_of(record) for record, _, _ in found], self.reading_us(), found[0][2].cluster
-        )
-        same = [parts[number].unchanged(found[number][2]) for number in {0, *made}]
-        checks = [check for checks in same for check in checks]
-        puts = [parts[number].put(record, found[number][1]) for number, record in made.items()]
-        body = {"compare": checks, "success": puts, "failure": []}
-        return self._request(TRANSACTION, body, lambda answer: bool(answer.get("succeeded")))
-
-    def whole(self) -> tuple[Record, Noted, State]:
-        """The record, the notes to write beside it, and the key as read now."""
-        self._state = None
-        state = self._read()
-        return *self._load(state), state
-
-    def put(self, record: Record, noted: Noted) -> dict[str, Any]:
-        """The part of a transaction that writes a record."""
-        value = b64encode(written(secrets.token_hex(8).encode(), record, noted)).decode()
-        return {"request_put": {"key": self._key, "value": value}}
 
     def _crowded(self) -> bool:
         """Whether a member was waiting with a ticket when the key was read."""
@@ -321,7 +279,7 @@ class EtcdRegistry(RecordRegistry):
         value = written(mark, record, noted)
         put = {"key": self._key, "value": b64encode(value).decode()}
         body = {
-            "compare": self.unchanged(state),
+            "compare": self._unchanged(state),
             "success": [{"request_put": put}],
             "failure": self._look,
         }
@@ -346,7 +304,7 @@ class EtcdRegistry(RecordRegistry):
         self._index = (kept.index or self._index) + 1  # at least
         return replace(kept, index=0)
 
-    def unchanged(self, state: State) -> list[dict[str, Any]]:
+    def _unchanged(self, state: State) -> list[dict[str, Any]]:
         """The conditions for an unchanged key: its revision and its mark."""
         same = {"key": self._key, "target": "MOD", "mod_revision": state.modified}
         asked = [same | {"result": "EQUAL"}]

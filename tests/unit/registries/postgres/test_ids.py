@@ -14,6 +14,7 @@ from frazil.registries.postgres.doctor import examine_ids
 from frazil.sql.ids import drop_ids
 from tests.faults.inside import set_up
 from tests.servers.postgres import postgres, programs
+from tests.tools.verbs import mint
 
 pytestmark = pytest.mark.long
 
@@ -245,8 +246,7 @@ def test_a_record_that_lost_the_node_number_stops_it(server, link, call_main):
     node = SCHEME.unpack(link.execute(ONE).fetchone()[0]).node
     server.sql("DELETE FROM frazil.frazil_namespace WHERE name = 'orders'")
     member = connect(server.url(options="?horizon=1s"), "orders", SCHEME)
-    # The record of the first shelf is there again, and knows nothing.
-    member.on_first(lambda part, told: part.mint(told, 1), ask_of(LastSeen()))
+    mint(member)  # the record is there again, and knows nothing
     with pytest.raises(psycopg.Error, match=f"node number {node} .* not reserved"):
         link.execute(MANY)
     set_again(server, call_main)
