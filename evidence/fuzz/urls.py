@@ -15,7 +15,6 @@ from frazil.registries.etcd.registry import EtcdRegistry
 from frazil.registries.partitioned import PartitionedRegistry
 from frazil.registries.postgres.registry import PostgresRegistry
 from frazil.registries.redis.registry import RedisRegistry
-from frazil.registries.shelves import ShelvedRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
 from frazil.remote.http.config import configure_service
 from frazil.remote.icicle.calls import configure_icicle
@@ -54,8 +53,6 @@ def check_url(text: str) -> None:
 
 
 def _places(registry: Any) -> list[Any]:
-    if isinstance(registry, ShelvedRegistry):
-        return _places(registry.parts[0])
     if isinstance(registry, PartitionedRegistry):
         return [place for part in registry.parts for place in _places(part)]
     if isinstance(registry, RedisRegistry):

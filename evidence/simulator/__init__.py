@@ -8,9 +8,8 @@ fails in the same way.
     python -m evidence.simulator --seeds 0-1999
     python -m evidence.simulator --seed 1234
 
-Real: ``record.Record``, ``walk.Walk``, ``shelves.ShelvedRegistry``, the keeper's policies, layouts
-and schemes. Simulated: time, processes, the network, the store's memory, and what a generator does
-between walk and keeper.
+Real: ``record.Record``, ``walk.Walk``, the keeper's policies, layouts and schemes. Simulated:
+time, processes, the network, the store's memory, and what a generator does between walk and keeper.
 """
 
 from evidence.simulator.marks import MARKS, Marks

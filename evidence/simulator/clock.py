@@ -114,10 +114,6 @@ class BootClock:
         self._anchor(self.reading_ns())
         self._rate = 1_000_000 + self._crystal_ppm + ppm
 
-    def follow(self, other: "BootClock") -> None:
-        """Read from now on what another one reads, as a clock of its host."""
-        vars(self).update(vars(other))
-
     def boot(self) -> None:
         """Restart."""
         self._anchor(0)

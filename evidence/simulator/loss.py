@@ -24,13 +24,12 @@ UNKNOWN = -(1 << 62)
 
 @dataclass(slots=True)
 class Loss:
-    """One loss of a shelf. at_us: its true time; top_us: its highest ``now`` ever used before.
+    """One loss. at_us: its true time; top_us: the highest ``now`` ever used before.
 
     told: a member that knows enough was served. granted: something was granted since, so the wait
     is over. struck: the members with a fault since.
     """
 
-    shelf: int
     at_us: int
     top_us: int
     margin_us: int
@@ -46,9 +45,8 @@ class Loss:
 
 def is_outside(world: "World") -> bool:
     """Whether a repeat now is outside the promise, because of a loss that nobody could tell of."""
+    now_us = world.store.record.last_us + world.store.record.offset_us
     for loss in world.store.losses:
-        record = world.store.records[loss.shelf]
-        now_us = record.last_us + record.offset_us
         reaches = now_us < loss.top_us + 3 * world.schedule.horizon_us
         if (
             reaches
@@ -62,16 +60,13 @@ def is_outside(world: "World") -> bool:
 def _could_tell(world: "World", process: "Process", loss: Loss) -> bool:
     """Whether a member knows enough, and must report, and nothing keeps it from its requests.
 
-    A member reports its claim until a wait after the claim's end, and what it knew of the shelf
-    that granted it.
+    A member reports its claim until a wait after the claim's end.
     """
-    claim = process.keeper.policy.claim
-    if claim is None:
-        return False
-    clock_us = process.knows_us.get(world.shelf_of(claim.slot), UNKNOWN) + loss.at_us
+    clock_us, claim = process.knows_us + loss.at_us, process.keeper.policy.claim
     return (
         clock_us >= loss.top_us - loss.margin_us
         and process.number not in loss.struck
+        and claim is not None
         and world.terms.tick_at(clock_us) < claim.until + world.terms.wait_ticks
         and process.paused_until_us <= loss.at_us
         and all(until_us <= loss.at_us for until_us in process.link.until_us.values())

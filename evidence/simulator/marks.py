@@ -62,14 +62,6 @@ MARKS = {
     "strict": "a counter issued a value that was fetched when it was requested",
     "counter refused": "a verb found a counter that was lost, replaced or older",
     "counter moved on": "a lost counter was restarted after all values that it ever gave",
-    "shelf lost": "the store lost the record of one shelf, or the only record",
-    "all shelves made": "a member made all shelves, of which none was there",
-    "shelf made again": "a member made a missing shelf beside others",
-    "another shelf asked": "a shelf had no free slot, and another one granted its own",
-    "shared after all shelves": "no shelf had a free slot, and one was shared",
-    "visitor": "a shelf was told what its member remembers of another one",
-    "first shelf told": "a member found a shelf lost, and told the first shelf what it remembers",
-    "guard of the first shelf": "another shelf in the wait after a loss got the first one's guard",
     "minted": "IDs were issued without a claim",
 }
 

@@ -10,26 +10,23 @@ names its request (a nonce, here the token). A reply to another request is disca
 after it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from copy import copy
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from evidence.simulator.loss import UNKNOWN
 from evidence.simulator.order import Base
-from evidence.simulator.violation import Violation
-from frazil.claims.claim import VISITOR, Claim, LastSeen, Lost, Terms, VerbRequest, Wait
-from frazil.claims.record import WAITS, Record
+from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
+from frazil.claims.record import Record
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
-from frazil.registries.base import MakeRecords, NoShelf, RecordRegistry, head_of
-from frazil.registries.shelves import ShelvedRegistry
+from frazil.registries.base import RecordRegistry
 
 if TYPE_CHECKING:
     from evidence.simulator.process import Process
 
-__all__ = ["Link", "SimulatedRegistry", "inherit"]
+__all__ = ["Link", "SimulatedRegistry"]
 
 Answer = TypeVar("Answer")
 
@@ -47,7 +44,7 @@ class Link:
     """The faults between a member and the store, each until a moment of true time.
 
     strays: the replies that came too late, on the current connection. struck: the faults that occur
-    while the next request is on its way. asked: the token of the last grant or mint.
+    while the next request is on its way.
     """
 
     def __init__(self, rng: Random) -> None:
@@ -55,7 +52,6 @@ class Link:
         self.until_us: dict[str, int] = {}
         self.strays: list[Reply] = []
         self.struck: list[Callable[[], None]] = []
-        self.asked = ""
 
     def ails(self, kind: str, now_us: int, chance: float = 1.0) -> bool:
         """Whether this fault affects a message that is sent now."""
@@ -70,10 +66,9 @@ class Link:
 class SimulatedRegistry(RecordRegistry):
     """A member's registry: the real verbs on the simulated store's record, over its link."""
 
-    def __init__(self, process: "Process", terms: Terms, shelf: int | None) -> None:
-        super().__init__("simulated:", "default", terms, shelf)
+    def __init__(self, process: "Process", terms: Terms) -> None:
+        super().__init__("simulated:", "default", terms)
         self._process = process
-        self._number = shelf or 0
         self._about: About = "", VerbRequest(LastSeen(), 0, ""), UNKNOWN, 0
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
@@ -97,16 +92,15 @@ class SimulatedRegistry(RecordRegistry):
         return super().release(ask, used)
 
     def _new(self, verb: str, ask: VerbRequest) -> About:
-        knows_us = self._process.knows_us.get(self._number, UNKNOWN)
-        return verb, ask, knows_us, self._process.world.now_us
+        return verb, ask, self._process.knows_us, self._process.world.now_us
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         """See RecordRegistry."""
         store = self._process.world.store
-        record = store.copy(self._number)
+        record = store.copy()
         yield record, store.incarnation
-        store.keep(record, self._number)
+        store.keep(record)
 
     def reading_us(self) -> int:
         """The store's clock."""
@@ -114,48 +108,22 @@ class SimulatedRegistry(RecordRegistry):
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         """See RecordRegistry. The request is sent and served, and the reply returns."""
-        about = self._about
-        return self._exchange(about, verb, partial(self._serve, about, verb))
-
-    def make_shelves(self, parts: Sequence[Self], make: MakeRecords) -> None:
-        """See RecordRegistry. The transaction of a member that waits: it is never late or twice."""
-        world = self._process.world
-        store, about = world.store, self._new("make", VerbRequest(LastSeen(), 0, ""))
-
-        def serve(_: int) -> None:
-            heads = [head_of(record) for record in store.records]
-            for number, record in make(heads, self.reading_us(), store.incarnation).items():
-                before, made = store.records[number], store.new_record(record)
-                store.keep(made, number)
-                world.order.verb(before, made, world.now_us, number)
-            world.marks.hit("shelf made again" if any(heads) else "all shelves made")
-
-        del parts  # their numbers are those of the store's records
-        self._exchange(about, None, serve)
-
-    def _exchange(
-        self,
-        about: About,
-        verb: Callable[[Record, int, str], Answer] | None,
-        serve: Callable[[int], Answer],
-    ) -> Answer:
-        """Send a request, serve it and return the reply. verb: what may be served late or twice."""
-        process = self._process
+        process, about = self._process, self._about
         world, link = process.world, process.link
         number, sent_us = world.store.number_request(), world.now_us
         self._strike()
         self._send(about, verb, number)
         answer: Answer | None = None
-        error: FrazilError | NoShelf | None = None
+        error: FrazilError | None = None
         try:
-            answer = serve(number)
+            answer = self._serve(about, verb, number)
         except ClockError as refused:
             world.marks.hit("witness refused")
             error = refused
         except ConfigError as refused:
             world.marks.hit("counter refused")
             error = refused
-        except (FrazilError, NoShelf) as refused:
+        except FrazilError as refused:
             error = refused
         served_us = world.now_us
         if link.ails("reply loss", world.now_us, 0.5):
@@ -169,9 +137,8 @@ class SimulatedRegistry(RecordRegistry):
         if error is not None:
             raise error
         reply: object = self._read_stray(about) if link.strays else answer
-        if about[0] not in ("mint", "make"):
-            knows_us = process.knows_us.get(self._number, UNKNOWN)
-            process.knows_us[self._number] = max(knows_us, _now_us(reply) - sent_us)
+        if about[0] != "mint":
+            process.knows_us = max(process.knows_us, _now_us(reply) - sent_us)
         if isinstance(reply, Claim):
             world.ledger.adopt(process.number, about[1], reply)
             if about[0] != "mint" and self.terms.timed:
@@ -187,9 +154,7 @@ class SimulatedRegistry(RecordRegistry):
             world.marks.hit("struck while asking")
             world.at(world.now_us + int(link.rng.random() * _USUAL_US), strike)
 
-    def _send(
-        self, about: About, verb: Callable[[Record, int, str], object] | None, number: int
-    ) -> None:
+    def _send(self, about: About, verb: Callable[[Record, int, str], object], number: int) -> None:
         """Send a request. Raises RegistryUnavailable if it does not arrive in time."""
         process, world, link = self._process, self._process.world, self._process.link
         longest_us = world.schedule.horizon_us
@@ -200,15 +165,15 @@ class SimulatedRegistry(RecordRegistry):
         if link.ails("loss", world.now_us, 0.5):
             world.marks.hit("request lost")
             self._time_out(done=False)
-        if verb is not None and link.ails("reordering", world.now_us, 0.3):
+        if link.ails("reordering", world.now_us, 0.3):
             world.at(self._late_us(), partial(self._come_late, about, verb, number, link.strays))
             self._time_out(done=False)
         if self._is_away(about):
             world.marks.hit("store down")
             self._time_out(done=False)
-        if self._number in world.store.silent:
+        if world.store.silent:
             world.marks.hit("told by a member")
-        if verb is not None and link.ails("repeats", world.now_us, 0.5):
+        if link.ails("repeats", world.now_us, 0.5):
             later_us = world.now_us + int(link.rng.random() * longest_us)
             world.at(later_us, partial(self._again, about, verb))
 
@@ -217,38 +182,31 @@ class SimulatedRegistry(RecordRegistry):
     ) -> Answer:
         world = self._process.world
         name, ask, knows_us, sent_us = about
-        shelf, store = self._number, world.store
-        before = store.records[shelf]
-        if self.shelf is not None and not before.sid:
-            raise NoShelf
+        before = world.store.record
         guard, offset_us = before.guard, before.offset_us
         with self.step() as (record, incarnation):
-            reading_us = store.clock.reading_us()
+            reading_us = world.store.clock.reading_us()
             answer = verb(record, reading_us, incarnation)
-        anew = before.sid and record.sid.removeprefix(WAITS) != before.sid.removeprefix(WAITS)
-        if anew and store.is_whole(shelf) and not ask.lost:  # another shelf was
-            raise Violation(f"a {name} noticed a loss, and there was none")
-        loss = store.loss(shelf)
-        untold = loss is not None and not loss.told
+        untold = world.store.waits and not world.store.losses[-1].told
         grants = name in ("grant", "mint") and isinstance(answer, Claim)
-        store.serve(shelf, knows_us, sent_us, grants=grants)
-        forgot = self.terms.timed and bool(store.losses)
-        waits = store.loss(shelf) is not None
+        world.store.serve(knows_us, sent_us, grants=grants)
+        forgot = self.terms.timed and bool(world.store.losses)
+        waits = world.store.waits
         world.ledger.verb(name, ask, before, record, answer, waits=waits, forgot=forgot)
-        if untold and loss is not None and loss.told:
+        if untold and world.store.losses[-1].told:
             world.marks.hit("told of a loss")
         if self.terms.timed:
-            world.order.verb(before, record, world.now_us, shelf)
+            world.order.verb(before, record, world.now_us)
         marks = world.marks
         if record.guard > guard:
             marks.hit("guard hit")
         if record.offset_us != offset_us:
             marks.hit("offset absorbed" if record.offset_us > offset_us else "offset shrank")
-        if store.clock.smearing:
+        if world.store.clock.smearing:
             marks.hit("leap smeared")
         if self.terms.timed and reading_us < self.terms.epoch_us:
             marks.hit("clock from before")
-        overtaken = store.overtaken(number, self._process.number)
+        overtaken = world.store.overtaken(number, self._process.number)
         if overtaken is not None:
             marks.hit("request overtaken" if overtaken else "overtaken by others")
         self._note(name, ask, before, record, answer)
@@ -257,15 +215,14 @@ class SimulatedRegistry(RecordRegistry):
     def _is_away(self, about: About) -> bool:
         """Whether the store does not answer this request now."""
         store = self._process.world.store
-        hidden = store.hides_from(self._number, about[1].seen)
-        return self._process.world.now_us < store.down_until_us or hidden
+        return self._process.world.now_us < store.down_until_us or store.hides_from(about[1].seen)
 
     def _again(self, about: About, verb: Callable[[Record, int, str], object]) -> None:
         """Serve a repeated request; its reply is discarded."""
         if self._is_away(about):
             return
         self._process.world.marks.hit("request repeated")
-        with suppress(FrazilError, NoShelf):
+        with suppress(FrazilError):
             self._serve(about, verb, self._process.world.store.number_request())
 
     def _come_late(
@@ -278,7 +235,7 @@ class SimulatedRegistry(RecordRegistry):
         """Serve a request that its member has given up; the reply goes to the connection."""
         if self._is_away(about):
             return
-        with suppress(FrazilError, NoShelf):
+        with suppress(FrazilError):
             connection.append((about[0], about[1].token, self._serve(about, verb, number)))
 
     def _read_stray(self, about: About) -> object:
@@ -306,8 +263,6 @@ class SimulatedRegistry(RecordRegistry):
         world, terms = self._process.world, self.terms
         marks = world.marks
         now = terms.tick_at(record.last_us + record.offset_us) if terms.timed else terms.end
-        if self.shelf is not None:
-            self._note_shelf(name, ask, before, record, answer)
         if isinstance(answer, Wait):
             marks.hit("wait answered")
         elif isinstance(answer, Lost):
@@ -328,40 +283,10 @@ class SimulatedRegistry(RecordRegistry):
             if theirs.token and theirs.token != ask.token and world.is_paused(theirs.holder):
                 marks.hit("stolen while paused")
 
-    def _note_shelf(
-        self, name: str, ask: VerbRequest, before: Record, record: Record, answer: object
-    ) -> None:
-        """Count the marks of a namespace with several shelves."""
-        world, number = self._process.world, self._number
-        marks = world.marks
-        if ask.seen.revision == VISITOR and ask.seen.sid:
-            marks.hit("visitor")
-        if name == "renew" and ask.held is not None and not ask.held.until:
-            marks.hit("first shelf told")
-        first = world.store.records[0].guard
-        if number and before.waits and record.guard > before.guard and record.guard == first:
-            marks.hit("guard of the first shelf")
-        if name in ("grant", "mint"):
-            link = self._process.link
-            asked, link.asked = link.asked, ask.token
-            if isinstance(answer, Claim) and not ask.only_free:
-                marks.hit("shared after all shelves")
-            elif isinstance(answer, Claim) and asked == ask.token:
-                marks.hit("another shelf asked")
-
     def _time_out(self, *, done: bool) -> None:
         self._process.spend(_TIMEOUT_US)
         words = "no reply came" if done else "the request did not come through"
         raise RegistryUnavailable(words, url=self.url, outcome_known=False)
-
-
-def inherit(child: "Process", parent: "Process") -> None:
-    """Let the registry of a child remember what its parent's does, by the clock of their host."""
-    mine, theirs = vars(child.registry), vars(parent.registry)
-    if isinstance(parent.registry, ShelvedRegistry):
-        own = {"parts", "now_ns", "_store"}
-        mine.update({name: copy(value) for name, value in theirs.items() if name not in own})
-        child.boot_clock.follow(parent.boot_clock)
 
 
 def _now_us(reply: object) -> int:

@@ -55,26 +55,26 @@ class Order:
     def __init__(self, terms: Terms, lead_us: int) -> None:
         self._terms = terms
         self._lead_us = lead_us
-        self._errors_us: dict[tuple[int, int, int], int] = {}
+        self._errors_us: dict[tuple[int, int], int] = {}
         self._clock_ahead_us = 0
         self._ahead_us = 0
         self._top_us = 0
         self._bases: dict[int, Base] = {}
 
-    def verb(self, before: Record, after: Record, true_us: int, shelf: int = 0) -> None:
-        """Check after a verb on a shelf that ``now`` is as far ahead as the clock, or less.
+    def verb(self, before: Record, after: Record, true_us: int) -> None:
+        """Check after a verb that ``now`` is no further ahead than the clock accounts for.
 
         A step of the clock is counted from the record's last reading, which may be an old one if
         the store has forgotten later ones.
         """
         error_us = after.last_us - true_us
-        last = shelf, before.revision, before.last_us
+        last = before.revision, before.last_us
         step_us = error_us - self._errors_us.get(last, error_us)
         right = abs(error_us) <= WITNESS_US and 2 * step_us > before.offset_us
         if step_us > 0 and not (step_us > JUMP_US and right):
             self._clock_ahead_us += step_us
         self._clock_ahead_us = max(self._clock_ahead_us, error_us)
-        self._errors_us[shelf, after.revision, after.last_us] = error_us
+        self._errors_us[after.revision, after.last_us] = error_us
         ahead_us = error_us + after.offset_us
         if ahead_us > self._clock_ahead_us:
             most = f"its clock accounts for {self._clock_ahead_us}"

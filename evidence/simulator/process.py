@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from evidence.simulator.clock import BootClock, WrongClock
-from evidence.simulator.network import Link, inherit
+from evidence.simulator.loss import UNKNOWN
+from evidence.simulator.network import Link, SimulatedRegistry
 from evidence.simulator.order import CRYSTAL_PPM, Base
 from evidence.simulator.striking import Striker, Struck
 from evidence.simulator.violation import Violation
@@ -147,10 +148,12 @@ class Process:
         self.rng = Random(f"{world.schedule.seed} {number}")  # noqa: S311 - no secrets
         self.link = Link(Random(f"{world.schedule.seed} {number} link"))  # noqa: S311 - the same
         self.clock = WrongClock(lambda: world.now_us)
+        self.registry = SimulatedRegistry(self, world.terms)
         self.life = 0
         self.era = 1
         self.paused_until_us = 0
         self.issued = 0
+        self.knows_us = UNKNOWN
         self._minting = 0
         self._call: Call | None = None
         self._answers = Random(f"{world.schedule.seed} {number} answers")  # noqa: S311 - the same
@@ -168,8 +171,7 @@ class Process:
         self.life += 1
         self.era += 1
         self.link.strays = []  # another connection
-        self.registry = self.world.new_registry(self)
-        self.knows_us: dict[int, int] = {}
+        self.knows_us = UNKNOWN
         self.identity = SimulatedSense(self, self.era)
         self.walk = self.world.new_walk(self.identity)
         self.keeper = SimulatedKeeper(self, self.walk, self.identity)
@@ -359,7 +361,7 @@ class Process:
     def reborn(self) -> None:
         """In a child: drop the parent's claim, as a generator does."""
         self.world.marks.hit("forked")
-        self.knows_us = {}
+        self.knows_us = UNKNOWN
         self.identity = SimulatedSense(self, self.era)
         self.walk.restart(self.identity)
         self.keeper = SimulatedKeeper(self, self.walk, self.identity)
@@ -369,7 +371,6 @@ class Process:
 
     def fork_from(self, parent: "Process") -> None:
         """Become a child with a copy of its parent's memory."""
-        inherit(self, parent)
         theirs = parent.walk
         identity = SimulatedSense(self, self.era)
         self.walk = self.world.new_walk(identity)
@@ -414,7 +415,7 @@ class Process:
         self._minting += 1
         sent_us = self.world.now_us
         try:
-            reply = self.world.new_registry(self).mint(self.ask(LastSeen()), 1)
+            reply = self.registry.mint(self.ask(LastSeen()), 1)
         except FrazilError:
             return
         finally:

@@ -1,8 +1,8 @@
-"""The simulated store: a record, or one a shelf, durable or not, with its clock and incarnation.
+"""The simulated store: one record, durable or not, with its own clock and incarnation.
 
 It fails like real stores: it stops, comes back without its last writes, is replaced by an older
-replica on another machine, is emptied, or is restored from a backup. It may lose one shelf alone.
-The verbs on a record are the real ones.
+replica on another machine, is emptied, or is restored from a backup. The verbs on the record are
+the real ones.
 
 The store keeps one assumption, since the protocol excludes other cases from its promise: the first
 member after a loss that the store does not show remembers more than the store. Each loss is noted
@@ -14,8 +14,7 @@ does not end a loss. As in a real store, the part of an incarnation before "/" i
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import fields, replace
-from typing import TypeAlias
+from dataclasses import replace
 
 from evidence.simulator.clock import WrongClock
 from evidence.simulator.loss import Loss
@@ -25,19 +24,13 @@ from frazil.claims.slots import SlotTable
 
 __all__ = ["SimulatedStore"]
 
-Records: TypeAlias = tuple[Record, ...]
-
 _TAIL = 30
 _WRITES = 300
 _BACKUPS = 8
 
 
 class SimulatedStore:
-    """A namespace's record, or those of its shelves by number, and its faults.
-
-    forgotten: the shelves that lost something since their last write. silent: those of them whose
-    records do not show it.
-    """
+    """A namespace's record, and its faults."""
 
     def __init__(
         self,
@@ -45,50 +38,45 @@ class SimulatedStore:
         clock: WrongClock,
         true_us: Callable[[], int],
         margin_us: int,
-        shelves: int,
     ) -> None:
         self._record_type = record_type
         self._true_us = true_us
         self._margin_us = margin_us
         self.losses: list[Loss] = []
         self.clock = clock
-        self.records = tuple(self._empty() for _ in range(shelves))
+        self.record = record_type(slots=SlotTable())
         self.incarnation = "1/1"
         self._starts = 1
         self._data = 1
         self.down_until_us = 0
-        self.forgotten: set[int] = set()
-        self.silent: set[int] = set()
-        self._ever_top_us = [0] * shelves
+        self.forgotten = False
+        self.silent = False
+        self.ever_top_us = 0
         self.ever_ahead_us = 0
         self._requests = 0
         self._newest: dict[int, int] = {}
         self._writes = 0
-        self._tail: deque[tuple[int, Records]] = deque(maxlen=_WRITES)
-        self._backups: deque[Records] = deque(maxlen=_BACKUPS)
+        self._tail: deque[tuple[int, Record]] = deque(maxlen=_WRITES)
+        self._backups: deque[Record] = deque(maxlen=_BACKUPS)
 
-    def is_whole(self, shelf: int) -> bool:
-        """Whether it never came back, and never lost anything of a shelf."""
-        return self._starts == 1 and not any(loss.shelf == shelf for loss in self.losses)
+    @property
+    def waits(self) -> bool:
+        """Whether nothing was granted since the last loss."""
+        return bool(self.losses) and not self.losses[-1].granted
 
-    def loss(self, shelf: int) -> Loss | None:
-        """The last loss of a shelf, if nothing was granted from it since."""
-        last = next((loss for loss in reversed(self.losses) if loss.shelf == shelf), None)
-        return last if last is not None and not last.granted else None
-
-    def serve(self, shelf: int, knows_us: int, sent_us: int, *, grants: bool) -> None:
-        """Note that a verb was served. knows_us: what its member knew of the shelf's clock."""
+    def serve(self, knows_us: int, sent_us: int, *, grants: bool) -> None:
+        """Note that a verb was served. knows_us: what its member knew of the clock."""
         for loss in self.losses:
-            if not loss.granted and loss.shelf == shelf:
+            if not loss.granted:
                 loss.hear(knows_us, sent_us)
                 loss.granted = grants
 
-    def hides_from(self, shelf: int, seen: LastSeen) -> bool:
+    def hides_from(self, seen: LastSeen) -> bool:
         """Whether history was lost and this member would not notice."""
-        record = self.records[shelf]
+        record = self.record
         remembers = seen.sid == record.sid and seen.revision > record.revision
         moved_on = not record.top_us and seen.reach <= record.guard  # a counter, since then
-        return shelf in self.silent and (moved_on or not remembers)
+        return self.silent and (moved_on or not remembers)
 
     def number_request(self) -> int:
         """The number of a request that is sent now."""
@@ -103,55 +91,47 @@ class SimulatedStore:
         self._newest[member] = number
         return False if overtaken else None
 
-    def copy(self, shelf: int = 0) -> Record:
+    def copy(self) -> Record:
         """The record for a verb to change."""
-        record = self.records[shelf]
-        assert isinstance(record.slots, SlotTable)
-        return replace(record, slots=SlotTable(record.slots))
+        slots = self.record.slots
+        assert isinstance(slots, SlotTable)
+        return replace(self.record, slots=SlotTable(slots))
 
-    def keep(self, record: Record, shelf: int = 0) -> None:
+    def keep(self, record: Record) -> None:
         """Keep the record that a verb has changed."""
-        self._tail.append((self._true_us(), self.records))
+        self._tail.append((self._true_us(), self.record))
         self._writes += 1
         if self._writes % 16 == 0:
-            self._backups.append(self.records)
-        self.records = self._with(shelf, record)
-        self.silent.discard(shelf)
-        self.forgotten.discard(shelf)
-        if not record.incarnation:  # a counter's record that notes a loss
-            self.forgotten.add(shelf)
+            self._backups.append(self.record)
+        self.record = record
+        self.silent = False
+        self.forgotten = not record.incarnation  # a counter's record that notes a loss
         now_us = record.last_us + record.offset_us
-        self._ever_top_us[shelf] = max(self._ever_top_us[shelf], now_us)
+        self.ever_top_us = max(self.ever_top_us, now_us)
         self.ever_ahead_us = max(self.ever_ahead_us, now_us - self._true_us())
-
-    def new_record(self, record: Record) -> Record:
-        """A record that was made by a member, as one of this store's kind."""
-        slots = SlotTable(record.slots.stored())
-        values = {part.name: getattr(record, part.name) for part in fields(record)}
-        return self._record_type(**values | {"slots": slots})
 
     def restart(self, *, replaced: bool = False) -> None:
         """Come back with a new incarnation, which also shows whether the data was replaced."""
         self._starts += 1
         self._data += replaced
         self.incarnation = f"{self._data}/{self._starts}"
-        self.silent.clear()
+        self.silent = False
 
     def lose_tail(self, share: float) -> None:
         """Come back without some of the last writes, usually few."""
         if self._tail:
             most = min(_TAIL, len(self._tail))
             self._forget(self._tail[-1 - int(share**3 * most)][1])
-        self.restart(replaced=bool(self.forgotten))
+        self.restart(replaced=self.forgotten)
 
     def take_over(self, missed_us: int, behind_us: int) -> None:
         """Come back as a replica that missed the writes of some time, with a clock behind."""
-        since_us, records = self._true_us() - missed_us, self.records
+        since_us, record = self._true_us() - missed_us, self.record
         for until_us, earlier in reversed(self._tail):
             if until_us <= since_us:
                 break
-            records = earlier
-        self._forget(records)
+            record = earlier
+        self._forget(record)
         self.restart(replaced=True)
         self.clock.thaw()
         self.clock.step(-behind_us)
@@ -160,43 +140,25 @@ class SimulatedStore:
         """Come back with an old backup."""
         if self._backups:
             self._forget(self._backups[int(share * len(self._backups))])
-        self.restart(replaced=bool(self.forgotten))
+        self.restart(replaced=self.forgotten)
 
     def slip_back(self, share: float) -> None:
         """Lose some of the last writes without a sign of it in the store."""
         if self._tail:
             self.lose_tail(share)
-            self.incarnation = self.records[0].incarnation or self.incarnation
-            self.silent = set(self.forgotten)
+            self.incarnation = self.record.incarnation or self.incarnation
+            self.silent = True
 
     def wipe(self) -> None:
         """Lose all data, without another sign of it."""
         if self.silent:
             self.restart()  # otherwise other data would show at the next start, like a loss
-        self._forget(tuple(self._empty() for _ in self.records))
+        self._forget(self._record_type(slots=SlotTable()))
 
-    def lose_shelf(self, shelf: int) -> None:
-        """Lose the record of one shelf, without another sign of it."""
-        if self.silent:
-            self.restart()
-        self._forget(self._with(shelf, self._empty()))
-
-    def _empty(self) -> Record:
-        return self._record_type(slots=SlotTable())
-
-    def _with(self, shelf: int, record: Record) -> Records:
-        """The records with another one of a shelf."""
-        return (*self.records[:shelf], record, *self.records[shelf + 1 :])
-
-    def _forget(self, records: Records) -> None:
-        """Continue with the records of an earlier time. The only one counts as lost in any case."""
-        before, self.records = self.records, records
+    def _forget(self, record: Record) -> None:
+        self.record = record
         self._tail.clear()
-        for shelf, record in enumerate(records):
-            if record is before[shelf] and len(records) > 1:
-                continue
-            self.forgotten.add(shelf)
-            if (last := self.loss(shelf)) is not None:
-                self.losses.remove(last)  # nothing was granted in between
-            top_us = self._ever_top_us[shelf]
-            self.losses.append(Loss(shelf, self._true_us(), top_us, self._margin_us))
+        self.forgotten = True
+        if self.waits:
+            self.losses.pop()  # nothing was granted in between
+        self.losses.append(Loss(self._true_us(), self.ever_top_us, self._margin_us))

@@ -12,7 +12,6 @@ that is ahead until the true time reaches it. If all members share one slot, the
 """
 
 import heapq
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -23,22 +22,19 @@ from evidence.simulator.faults import strike
 from evidence.simulator.ledger import Ledger
 from evidence.simulator.loss import is_outside
 from evidence.simulator.marks import Marks
-from evidence.simulator.network import SimulatedRegistry
 from evidence.simulator.order import Order
 from evidence.simulator.process import Process, SimulatedSense
 from evidence.simulator.schedule import Fault, Schedule
 from evidence.simulator.store import SimulatedStore
 from evidence.simulator.violation import Overlap, Violation
-from frazil.claims.claim import LastSeen, Terms, VerbRequest
+from frazil.claims.claim import LastSeen, VerbRequest
 from frazil.claims.record import Record
 from frazil.generator.block_policy import BlockPolicy
 from frazil.generator.kept_walk import walk_arguments
 from frazil.generator.order import Order as IdOrder
 from frazil.generator.order import rises
 from frazil.generator.timed_policy import TimedPolicy
-from frazil.registries.base import Registry, terms_of
-from frazil.registries.composed import share_terms
-from frazil.registries.shelves import ShelvedRegistry
+from frazil.registries.base import terms_of
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.walk.atomic import AtomicWalk
 from frazil.walk.walk import COMPILED, Walk
@@ -54,8 +50,7 @@ _MOST_WAITING = 30  # with more there are no faults: the dead too are on the sta
 class Parts:
     """The code under test, or a broken variant of it, which is a canary.
 
-    walk: None for the real one; of the two interpreted ones the schedule chooses. shelves: the
-    registry of a namespace with several records.
+    walk: None for the real one; of the two interpreted ones the schedule chooses.
     """
 
     record: type[Record] = Record
@@ -64,7 +59,6 @@ class Parts:
     blocks: type[BlockPolicy] = BlockPolicy
     notices_forks: bool = True
     matches_replies: bool = True
-    shelves: type[ShelvedRegistry] = ShelvedRegistry
 
 
 @dataclass(slots=True)
@@ -97,7 +91,7 @@ class World:
         self.now_us = _START_US
         self.marks = Marks()
         self.scheme = _scheme(schedule.layout)
-        self.terms = replace(terms_of(self.scheme, schedule.horizon_us), shared=False)
+        self.terms = terms_of(self.scheme, schedule.horizon_us)
         self.ledger = Ledger(self.terms, *schedule.low_bits)
         self.order = Order(self.terms, schedule.lead_us)
         self.ids_order: IdOrder | None = None  # if the members answer each other's IDs
@@ -109,7 +103,6 @@ class World:
             WrongClock(lambda: self.now_us),
             lambda: self.now_us,
             schedule.horizon_us // 16,
-            schedule.shelves,
         )
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._waiting = 0
@@ -127,33 +120,10 @@ class World:
         self.started_us = self.now_us
 
     def _initialise(self) -> None:
+        record = self.store.copy()
         ask = VerbRequest(LastSeen(), self.now_us, "start")
-        for shelf in range(self.schedule.shelves):
-            record = self.store.copy(shelf)
-            record.initialise(self.terms_of(shelf), ask, self.now_us, self.store.incarnation, 0)
-            self.store.keep(record, shelf)
-
-    def terms_of(self, shelf: int) -> Terms:
-        """The terms of a shelf, or of the only record."""
-        count = self.schedule.shelves
-        return share_terms(self.terms, "shelf", shelf, count) if count > 1 else self.terms
-
-    def shelf_of(self, slot: int) -> int:
-        """The number of the shelf with a slot."""
-        count = self.schedule.shelves
-        return next(n for n in range(count) if slot in self.terms_of(n).slots)
-
-    def new_registry(self, process: Process) -> Registry:
-        """A registry of a process: of the only record, or of all shelves."""
-
-        def store(terms: Terms, shelf: int | None) -> SimulatedRegistry:
-            return SimulatedRegistry(process, terms, shelf)
-
-        if self.schedule.shelves == 1:
-            return store(self.terms, None)
-        registry = self.parts.shelves(self.terms, store, self.schedule.shelves)
-        registry.now_ns = process.boot_clock.reading_ns
-        return registry
+        record.initialise(self.terms, ask, self.now_us, self.store.incarnation, 0)
+        self.store.keep(record)
 
     def new_walk(self, identity: SimulatedSense) -> Walk:
         """A walk of this world's scheme."""
@@ -203,7 +173,7 @@ class World:
         The members go on: what they hold is below the new start.
         """
         store = self.store
-        if not store.forgotten and store.records[0].sid:
+        if not store.forgotten and store.record.sid:
             return
         if store.silent:
             store.restart(replaced=True)
@@ -260,10 +230,8 @@ class World:
 
 def run(schedule: Schedule, parts: Parts | None = None) -> Outcome:
     """Run a schedule. The outcome has the violated invariant, if any."""
-    before = random.getstate()
-    random.seed(schedule.seed)  # the shelves to ask
-    violation, outside = None, False
     world = World(schedule, parts or Parts())
+    violation, outside = None, False
     try:
         world.go()
     except Violation as found:
@@ -271,8 +239,6 @@ def run(schedule: Schedule, parts: Parts | None = None) -> Outcome:
             outside = True
         else:
             violation = str(found)
-    finally:
-        random.setstate(before)
     passed_us = world.now_us - world.started_us
     return Outcome(
         schedule=schedule,

@@ -7,15 +7,14 @@ import pytest
 import frazil
 from frazil.registries import connect
 from tests.canary import canary
-from tests.faults.fleet import RECORDS, TIGHT
+from tests.faults.fleet import TIGHT
 from tests.servers.zookeeper import zookeeper
 from tests.tools.waiting import until
 
 
-@RECORDS
-def test_killed_frozen_and_without_its_nodes(fleet, scheme):
+def test_killed_frozen_and_without_its_node(fleet):
     with zookeeper() as servers:
-        crowd = fleet(servers.url("?horizon=2s"), scheme=scheme)
+        crowd = fleet(servers.url("?horizon=2s"))
         crowd.start(3)
         ended = crowd.errors().count("no claim since")
         servers.kill9()
@@ -28,8 +27,7 @@ def test_killed_frozen_and_without_its_nodes(fleet, scheme):
         servers.signal_all(signal.SIGCONT)
         crowd.progress()
         with servers.client() as client:
-            for name in client.get_children("/frazil/record"):
-                client.delete(f"/frazil/record/{name}")
+            client.delete("/frazil/record/default")
         crowd.start(1)
         crowd.progress()
         assert crowd.repeats() == 0
@@ -47,33 +45,32 @@ def test_its_leader_killed(fleet):
         assert crowd.repeats() == 0
 
 
-def shortest_s(url, scheme):
+def shortest_s(url):
     """How long the shortest claim lasts from now on."""
-    registry = connect(url, "default", frazil.scheme(scheme))
+    registry = connect(url, "default", frazil.scheme(TIGHT))
     found = registry.look()
     registry.close()
     now = registry.terms.tick_at(found.now_us)
     return min(holding.until - now for holding in found.holdings) * registry.terms.tick_us / 1e6
 
 
-def put_back(fleet, count, broken="", scheme=TIGHT):
+def put_back(fleet, count, broken=""):
     """The data of all servers as it was before claims were given, under their holders."""
     with zookeeper(count) as servers:
-        crowd = fleet(servers.url("?horizon=20s"), broken=broken, lead="20s", scheme=scheme)
+        crowd = fleet(servers.url("?horizon=20s"), broken=broken, lead="20s")
         servers.save()
         crowd.start(2)
         # A new server takes a while, so the claims must be long: they double while they are used.
-        until(lambda: shortest_s(servers.url("?horizon=20s"), scheme) > 10, "long claims")
+        until(lambda: shortest_s(servers.url("?horizon=20s")) > 10, "long claims")
         servers.put_back()
         crowd.start(2)
         crowd.progress()
         return crowd.repeats()
 
 
-@RECORDS
 @pytest.mark.parametrize("count", [1, 3])
-def test_put_back(fleet, count, scheme):
-    assert put_back(fleet, count, scheme=scheme) == 0
+def test_put_back(fleet, count):
+    assert put_back(fleet, count) == 0
 
 
 @canary

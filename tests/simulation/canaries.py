@@ -7,7 +7,6 @@ from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot
 from frazil.generator.timed_policy import TimedPolicy
-from frazil.registries.shelves import ShelvedRegistry
 from tests.conformance.wrong import (
     ClockGoesBack,
     GrantsBeyondTheHorizon,
@@ -265,24 +264,6 @@ class CallsOnce(TimedPolicy):
         super().wake(error)
 
 
-class SharesASlot(ShelvedRegistry):
-    """Each shelf has the last slot of the one before, too."""
-
-    def _shelves(self, terms, count):
-        parts = super()._shelves(terms, count)
-        for part in parts[1:]:
-            slots = part.terms.slots
-            part.terms = replace(part.terms, slots=range(slots.start - 1, slots.stop))
-        return parts
-
-
-class TellsAsItsOwn(ShelvedRegistry):
-    """What a member knows of one shelf is sent to another as if it knew that one."""
-
-    def _remembers(self, number):
-        return self._memory.get(number) or self._latest
-
-
 CANARIES = {
     case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(walk=case)
     for case in (
@@ -323,6 +304,4 @@ CANARIES = {
     "CallsOnce": Parts(timed=CallsOnce),
     "ForkUnnoticed": Parts(notices_forks=False),
     "RepliesUnmatched": Parts(matches_replies=False),
-    "SharesASlot": Parts(shelves=SharesASlot),
-    "TellsAsItsOwn": Parts(shelves=TellsAsItsOwn),
 }

@@ -4,10 +4,7 @@ from dataclasses import replace
 
 from evidence.simulator import Fault, Parts, Schedule
 from frazil.claims.record import Record
-from frazil.errors import RegistryUnavailable
 from frazil.generator.timed_policy import TimedPolicy
-from frazil.registries.composed import ComposedRegistry
-from frazil.registries.shelves import ShelvedRegistry
 
 
 class FirstDecides(Record):
@@ -74,32 +71,6 @@ class SleepsOutTheWait(TimedPolicy):
         return 1 << 50
 
 
-class FirstNotTold(ShelvedRegistry):
-    """A member that finds a shelf lost, and behind, does not tell the first one."""
-
-    def _ask(self, number, verb, ask):
-        reply = ComposedRegistry._ask(self, number, verb, ask)
-        self._latest = self._memory[number]
-        return reply
-
-
-class LosesATelling(ShelvedRegistry):
-    """No broken rule: the first request that tells the first shelf of a loss does not arrive."""
-
-    def _shelves(self, terms, count):
-        first, *others = super()._shelves(terms, count)
-        renew = first.renew
-
-        def lose(ask, until):
-            if ask.held.until:
-                return renew(ask, until)
-            first.renew = renew
-            raise RegistryUnavailable("lost", url=self.url, outcome_known=False)
-
-        first.renew = lose
-        return first, *others
-
-
 FAILOVERS = {
     case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(timed=case)
     for case in (
@@ -111,8 +82,6 @@ FAILOVERS = {
         LostAndSilent,
         SleepsOutTheWait,
     )
-} | {
-    "FirstNotTold": Parts(shelves=FirstNotTold),
 }
 
 _WORLD = Schedule(
@@ -129,7 +98,6 @@ _WORLD = Schedule(
     faults=(),
     keep_us=100_000_000,
 )
-_SHELVES = replace(_WORLD, node_bits=2, lead_us=1_000_000, members=3)
 
 TRACES = {
     # A newcomer asks a successor that is behind, and then the clock is corrected.
@@ -164,27 +132,4 @@ TRACES = {
             Fault(3_960_490, "double start", 0, 0.5),
         ),
     ),
-    # A shelf's only holder dies before the failover, and asks there after it, without a memory.
-    "FirstNotTold": replace(
-        _SHELVES,
-        seed=20769,
-        shelves=2,
-        faults=(
-            Fault(2_981_461, "crash", 0, 0.5),
-            Fault(3_039_714, "successor", 1, 0.581929004338716),
-        ),
-    ),
 }
-
-# A shelf of which the first one is told once; and the request is lost.
-TOLD_AGAIN = replace(
-    _SHELVES,
-    seed=913874,
-    shelves=4,
-    members=4,
-    faults=(
-        Fault(2_146_411, "crash", 0, 0.48800951737408194),
-        Fault(2_199_693, "successor", 1, 0.9279163454869843),
-        Fault(2_460_685, "double start", 0, 0.5),
-    ),
-)

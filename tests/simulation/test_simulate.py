@@ -12,7 +12,6 @@ import pytest
 from evidence.simulator import (
     MARKS,
     Fault,
-    Parts,
     Report,
     Schedule,
     failure_text,
@@ -21,7 +20,7 @@ from evidence.simulator import (
 )
 from evidence.simulator import __main__ as command
 from tests.simulation.canaries import CANARIES
-from tests.simulation.failovers import FAILOVERS, TOLD_AGAIN, TRACES, LosesATelling
+from tests.simulation.failovers import FAILOVERS, TRACES
 from tests.simulation.found import FOUND
 
 AT_ONCE = 200  # in one test, so that workers share them
@@ -100,10 +99,6 @@ def test_a_broken_rule_is_found_in_failovers(name):
 def test_a_broken_rule_is_found_by_its_trace(name):
     assert run(TRACES[name], FAILOVERS[name]).violation is not None
     assert run(TRACES[name]).violation is None
-
-
-def test_the_first_shelf_is_told_again_if_that_request_was_lost():
-    assert run(TOLD_AGAIN, Parts(shelves=LosesATelling)).violation is None
 
 
 @pytest.mark.parametrize("name", FOUND)

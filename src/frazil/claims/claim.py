@@ -79,10 +79,6 @@ class Terms:
         return (us - self.epoch_us) // self.tick_us
 
 
-VISITOR = -1
-"""The revision that a member sends to a record when it knows another one of its namespace only."""
-
-
 class LastSeen(NamedTuple):
     """The identity, revision and clock of the record in the last reply.
 
@@ -127,9 +123,7 @@ class VerbRequest:
     """A member's request: what it remembers, its wall clock as a witness, its claim, its name.
 
     token: a fresh random text; a grant makes it the token of the new claim. boot_us: the member's
-    boot clock when it sends the request. only_free: whether another record may have a free slot, so
-    that none is to be shared. ends_wait: whether the wait after a loss may end with this request.
-    lost: whether the member found another record of the namespace to be lost.
+    boot clock when it sends the request.
     """
 
     seen: LastSeen
@@ -138,9 +132,6 @@ class VerbRequest:
     holder: str = ""
     held: Claim | None = None
     boot_us: int = 0
-    only_free: bool = False
-    ends_wait: bool = True
-    lost: bool = False
 
     @property
     def clock_us(self) -> int:

@@ -47,7 +47,6 @@ assertion names the one that it keeps.
 from dataclasses import dataclass, field
 
 from frazil.claims.claim import (
-    VISITOR,
     Claim,
     Holding,
     LastSeen,
@@ -109,9 +108,8 @@ class Record:
         if terms.timed and (rest := self._rest_ticks(terms, ask, now)) > 0:
             return Wait.ticks(rest, terms, self._seen(terms, now_us), guarded=True)
         n = self._choose(terms, now)
-        start = max(floor := self.floor(n), now)
-        if ask.only_free and start > now:
-            return Wait.ticks(start - now, terms, self._seen(terms, now_us))
+        floor = self.floor(n)
+        start = max(floor, now)
         if start >= terms.end:
             raise exhausted(terms)
         bound = self._bound(terms, now, start)
@@ -282,24 +280,24 @@ class Record:
         same = seen.sid == self._life
         if same and seen.revision > self.revision:
             return True
-        if self.waits or ask.lost:  # a report raises the guard, and the wait does not begin again
-            return not self.waits
+        if self.waits:  # then a report raises the guard, and the wait does not begin again
+            return False
         if held is not None and held.until > self.floor(held.slot):
             slot = self.slots.get(held.slot)
-            if (
-                slot.token or slot.start != held.start
-            ):  # else this request gave it back, and came twice
+            given_back = not slot.token and slot.start == held.start
+            if not given_back:  # by the same request, which has arrived twice
                 return True
-        # Of an older life only the clock counts, not continued: who returns late tells of no loss.
+        # Of an older life only the clock applies, and not continued: each member that returns late
+        # would be a loss.
         later = terms.tick_at(seen.now_us) + terms.horizon_ticks > self.guard
-        return bool(seen.sid) and not same and later and seen.revision != VISITOR
+        return bool(seen.sid) and not same and later
 
     def _heed(self, terms: Terms, ask: VerbRequest, now_us: int) -> None:
         """In the wait after a loss: raise the guard to what a member remembers, or end the wait."""
         seen = ask.seen
         self.guard = max(self.guard, seen.reach, ask.held.until if ask.held else 0)
         if seen.sid == self._life:
-            if ask.ends_wait and ask.known_us >= terms.wait_ticks * terms.tick_us:
+            if ask.known_us >= terms.wait_ticks * terms.tick_us:
                 self.sid = self._life
             return
         clock = terms.tick_at(ask.clock_us)
@@ -358,7 +356,8 @@ class Record:
         """Set the incarnation and the terms, and the identity if there is none."""
         self.sid = self.sid or ask.token
         self.incarnation = incarnation
-        self.fingerprint, self.layout = terms.fingerprint, terms.layout
+        self.fingerprint = terms.fingerprint
+        self.layout = terms.layout
 
     def _read_clock(self, terms: Terms, ask: VerbRequest, reading_us: int) -> int:
         """Use a reading of the store's clock, and return ``now``, which never goes back."""
@@ -399,8 +398,9 @@ class Record:
 
     def _bound(self, terms: Terms, now: int, start: int) -> int:
         """The first tick that may not be granted."""
+        ahead = now if terms.timed else start
         assert now >= 0
-        return min((now if terms.timed else start) + terms.horizon_ticks, terms.end)
+        return min(ahead + terms.horizon_ticks, terms.end)
 
     def _held(self, ask: VerbRequest) -> tuple[Claim, Slot | None]:
         """The claim of the request, and its slot if the token on it is still that claim's."""
@@ -438,9 +438,10 @@ def layout_mismatch(theirs: str, terms: Terms) -> ConfigError:
         return f"{text}\n{draw(Layout.parse(text.partition(' | ')[0]))}"
 
     problem = f"{terms.named} has another horizon or shuffle than yours"
-    old, new = (text.partition(" | shelf ")[0] for text in (theirs, terms.layout))
-    if old != new:
-        problem = f"{terms.named} has the layout\n{show(old)}\nand yours is\n{show(new)}"
+    if theirs != terms.layout:
+        problem = (
+            f"{terms.named} has the layout\n{show(theirs)}\nand yours is\n{show(terms.layout)}"
+        )
     return ConfigError(
         f"{problem}\nA namespace has one scheme, which all members use. Use that one, or another "
         'namespace (namespace="orders"; in the command, --namespace orders).',

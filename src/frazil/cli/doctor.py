@@ -19,7 +19,6 @@ from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
 from frazil.registries.doctor import Finding, clock_offset, record_clock
-from frazil.registries.shelves import ShelvedRegistry
 from frazil.system.clock import wall_us
 
 _NOT_TRIED = Finding("a claim", "note", "not tried", "--try takes, renews and releases one")
@@ -56,8 +55,7 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
     registry = store.persistent(request)
     found = registry.look()
     store_report = registry.examine()
-    one = registry.parts[0] if isinstance(registry, ShelvedRegistry) else registry
-    facts = [round_trip(one.look)]
+    facts = [round_trip(registry.look)]
     if store_report.ahead_us is not None:
         ahead_us, within_us = store_report.ahead_us, store_report.within_us
         facts.append(clock_offset(ahead_us, within_us, timed=registry.terms.timed))

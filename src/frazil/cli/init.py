@@ -10,7 +10,6 @@ and a person chooses the first value, with ``--start`` or ``--new``. Servers tha
 themselves (``icicle:``) each get a shard.
 """
 
-import time
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -20,13 +19,11 @@ from frazil.cli._options import registry_argument
 from frazil.cli._signals import on_stop
 from frazil.cli.show.terminal import wrapped
 from frazil.cli.stores import store
-from frazil.errors import PoolExhausted
 from frazil.generator.request import Request, refuse_full
 from frazil.generator.verb_requests import ask_of
 from frazil.initialising import HowToBegin, initialise
 from frazil.inputs.duration import wait_text
 from frazil.registries.base import Registry
-from frazil.system.clock import boot_s
 
 if TYPE_CHECKING:
     from frazil.registries.postgres.registry import PostgresRegistry
@@ -201,14 +198,7 @@ def _add_ids(registry: Registry, request: Request, how: HowToBegin) -> None:
         _set_up(registry, request, how)
     else:  # nothing can be reserved during the wait after a loss
         initialise(request, HowToBegin(if_missing=True))
-    node, until_s = None, boot_s() + request.timeout_us / 1e6
-    while node is None:  # the shelf of frazil_id waits by itself
-        try:
-            node = registry.add_ids(ask_of(LastSeen()), request.scheme)
-        except PoolExhausted as error:
-            if boot_s() + error.retry_after_s > until_s:
-                raise
-            time.sleep(error.retry_after_s)
+    node = registry.add_ids(ask_of(LastSeen()), request.scheme)
     name = request.namespace.replace("'", "''")
     text = (
         f"frazil_id('{name}') makes IDs with node {node}. Use it as a column's default:\n"

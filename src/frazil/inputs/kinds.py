@@ -46,9 +46,9 @@ KINDS: dict[str, Kind] = {
     **_registry("memory", "memory:MemoryRegistry", horizon_us=1_000_000),
     **_registry("sqlite", "sqlite.registry:SqliteRegistry", horizon_us=1_000_000),
     **_registry("static", "static:connect_static", horizon_us=1_000_000),
-    **_registry("postgresql", "postgres.registry:connect_postgres", "postgres"),
-    **_registry("mysql", "mysql.registry:connect_mysql", "mysqls", "mariadb", "mariadbs"),
-    **_registry("zookeeper", "zookeeper.registry:connect_zookeeper", "zookeepers"),
+    **_registry("postgresql", "postgres.registry:PostgresRegistry", "postgres"),
+    **_registry("mysql", "mysql.registry:MysqlRegistry", "mysqls", "mariadb", "mariadbs"),
+    **_registry("zookeeper", "zookeeper.registry:ZookeeperRegistry", "zookeepers"),
     **_registry("etcd", "etcd.registry:EtcdRegistry", "etcds"),
     **_registry("redis", "redis.registry:connect_redis", "rediss", "valkey", "valkeys", "unix"),
     **dict.fromkeys(

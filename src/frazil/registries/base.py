@@ -6,11 +6,11 @@ of ``record``.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import fields, replace
 from functools import lru_cache
-from typing import Protocol, Self, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from frazil.claims.claim import (
     Claim,
@@ -32,13 +32,6 @@ from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 
 Answer = TypeVar("Answer")
-
-Head = tuple[str, str]
-"""The layout and the fingerprint of a record."""
-
-MakeRecords = Callable[[Sequence[Head | None], int, str], Mapping[int, Record]]
-"""Makes records of the shelves that are missing, by number: of the heads of all shelves (None for
-a missing one), the reading of the clock and the incarnation."""
 
 RECORD_COLUMNS = tuple(f.name for f in fields(Record) if f.name != "slots")
 """The parts of a record that a store keeps beside its slots, in the order of their columns."""
@@ -152,11 +145,6 @@ class Registry(Protocol):
         return  # not abstract: most registries have none to release
 
 
-def head_of(record: Record) -> Head | None:
-    """What the other shelves are compared with; None for a record that is missing."""
-    return (record.layout, record.fingerprint) if record.sid else None
-
-
 def connect(url: Url | str, namespace: str, scheme: Scheme) -> Registry:
     """The registry at a URL, for one namespace and scheme. Contacts nothing.
 
@@ -200,26 +188,16 @@ def reading_ns(registry: Registry, sent_ns: int, heard_ns: int) -> int:
     return read_ns if read_ns is not None and sent_ns <= read_ns <= heard_ns else heard_ns
 
 
-class NoShelf(Exception):
-    """The record of a shelf is missing; see ``frazil.registries.shelves``."""
-
-
 class _LeaveError(Exception):
     """Ends a step without saving."""
 
 
 class RecordRegistry(Registry, ABC):
-    """A registry over a store that can lock one record for the duration of a verb.
+    """A registry over a store that can lock one record for the duration of a verb."""
 
-    shelf: the number of the record if the namespace has several; None if it has one.
-    """
-
-    def __init__(
-        self, url: Url | str, namespace: str, terms: Terms, shelf: int | None = None
-    ) -> None:
+    def __init__(self, url: Url | str, namespace: str, terms: Terms) -> None:
         self.url = masked(url) if isinstance(url, str) else url.shown
         self.namespace = namespace
-        self.shelf = shelf
         self.terms = replace(terms, namespace=namespace)
         self.read_ns: int | None = None
 
@@ -242,26 +220,11 @@ class RecordRegistry(Registry, ABC):
         Stores with optimistic transactions override this to repeat a step after a conflict.
         """
         with self.step() as (record, incarnation):
-            if self.shelf is not None and not record.sid:
-                raise NoShelf
             try:
                 return verb(record, self.reading_us(), incarnation)
             except LossNoticed as error:
                 noticed = error
         raise noticed
-
-    @property
-    def key(self) -> str:
-        """What the record is stored under: the namespace, and the number of a shelf after it."""
-        return f"{self.namespace}\x1f{self.shelf}" if self.shelf else self.namespace
-
-    def make_shelves(self, parts: Sequence[Self], make: MakeRecords) -> None:
-        """Store, in one step, the records that ``make`` makes of the missing ones of all shelves.
-
-        parts: the registries of all shelves, of which this is the first. A store that can have
-        several records of a namespace overrides this, and asks for them by ``shelves.shelved``.
-        """
-        raise NotImplementedError
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         return self.perform(lambda r, us, inc: r.grant(self.terms, ask, us, inc, want))

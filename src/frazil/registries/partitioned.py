@@ -12,7 +12,9 @@ Adding a store therefore requires a new namespace.
 A store whose clock disagrees with the member's counts as unavailable for that member. ClockError is
 raised if no store is left; then the member's own clock is probably wrong.
 
-A member that moved to another store still reports to the one it left, with its renewals.
+What a member remembers of a store is sent to that store only, so this object remembers it. Callers
+see each ``sid`` with the number of its store before it. A member that moved to another store still
+reports to the one it left, with its renewals.
 
 Limits: a member whose store is unavailable keeps its claim, cannot extend it, and gets another node
 number from another store. Layouts with fewer node numbers than stores cannot be shared, nor can
@@ -20,27 +22,49 @@ counters, which have no node numbers.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
-from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import Registry
-from frazil.registries.composed import ComposedRegistry, Verb
 from frazil.registries.doctor import Finding, StoreReport
+from frazil.registries.remembered import remembered
 from frazil.system.clock import boot_ns
 
 _AWAY = (RegistryUnavailable, ClockError)
-_Reply = TypeVar("_Reply", Claim | Lost, LastSeen | Lost)
+_Reply = TypeVar("_Reply", LastSeen, Claim | Wait, Claim | Lost, LastSeen | Lost)
 
 
-class PartitionedRegistry(ComposedRegistry):
-    """A registry over independent ones, each in a store of its own."""
+def share_terms(terms: Terms, number: int, count: int) -> Terms:
+    """The terms for store ``number`` of ``count``: an equal share of the slots, in order."""
+    slots = terms.slots
+    if len(slots) < count or not terms.timed:
+        raise ConfigError(
+            f"{terms.layout!r} has {len(slots)} node numbers, which {count} independent stores "
+            "cannot share; use one store",
+            value=count,
+            limit=len(slots),
+        )
+    share = slots[len(slots) * number // count : len(slots) * (number + 1) // count]
+    which = f"store {number + 1} of {count}"
+    return replace(
+        terms, identity=f"{terms.identity} {which}", layout=f"{terms.layout} | {which}", slots=share
+    )
+
+
+class PartitionedRegistry(Registry):
+    """A registry over independent ones, ``parts``, whose terms came from ``share_terms``."""
 
     def __init__(self, url: str, terms: Terms, parts: Sequence[Registry]) -> None:
-        super().__init__(url, terms, parts)
+        self.url = url
+        self.terms = replace(terms, namespace=parts[0].terms.namespace)
+        self.read_ns: int | None = None  # unknown
+        self.parts = tuple(parts)
+        self._memory = [LastSeen()] * len(self.parts)
+        self._at = random.randrange(len(parts))  # noqa: S311 - spreads members over the stores
         # The last claim of a store that was left, until when it is reported and when next
         self._left: dict[int, tuple[Claim, int, int]] = {}
 
@@ -52,10 +76,9 @@ class PartitionedRegistry(ComposedRegistry):
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """See Registry. Lost too if the claim's store is unavailable: others can grant one."""
-        reply = self._at_home(_renewal(until), ask)
-        read_ns = self.read_ns
+        reply = self._at_home(lambda part, told: part.renew(told, until), ask)
+        self.read_ns = boot_ns()  # at the latest; what follows takes time
         self._report(ask)
-        self.read_ns = read_ns
         return reply
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
@@ -76,15 +99,48 @@ class PartitionedRegistry(ComposedRegistry):
             )
         seen: LastSeen | None = None
         failures: list[FrazilError] = []
-        for number in range(len(self.parts)):
+        for number, part in enumerate(self.parts):
             try:
-                seen = self._ask(number, lambda part, told: part.initialise(told, start), ask)
+                told = self._told(number, ask)
+                seen = self._heard(number, told, part.initialise(told, start))
             except FrazilError as error:
                 failures.append(error)
         away = [error for error in failures if isinstance(error, _AWAY)]
         if away or seen is None:
             raise (away or failures)[0]
         return seen
+
+    def look(self) -> Snapshot | None:
+        """See Registry. Names stores that do not answer; RegistryUnavailable if none does."""
+        looks: list[Snapshot] = []
+        away: list[RegistryUnavailable] = []
+        whole = self.terms.fingerprint
+        for part in self.parts:
+            try:
+                found = part.look()
+            except RegistryUnavailable as error:
+                away.append(error)
+                continue
+            if found is not None:
+                looks.append(found)
+                ours = found.fingerprint == part.terms.fingerprint
+                whole = whole if ours else found.fingerprint
+        if len(away) == len(self.parts):
+            raise away[0]
+        if not looks:
+            return None
+        every = (holding for found in looks for holding in found.holdings)
+        return Snapshot(
+            looks[0].layout.partition(" | store ")[0],
+            whole,
+            max(found.now_us for found in looks),
+            tuple(sorted(every, key=lambda holding: holding.slot)),
+            tuple(str(error) for error in away),
+        )
+
+    def close(self) -> None:
+        for part in self.parts:
+            part.close()
 
     def examine(self) -> StoreReport:
         """See Registry. Each fact with its store's number, and each event once."""
@@ -110,14 +166,17 @@ class PartitionedRegistry(ComposedRegistry):
         )
         return StoreReport(", ".join(servers), tuple(facts), (*events.values(), one), ahead_us)
 
-    def _somewhere(self, verb: Verb[Claim | Wait], ask: VerbRequest) -> Claim | Wait:
+    def _somewhere(
+        self, verb: Callable[[Registry, VerbRequest], Claim | Wait], ask: VerbRequest
+    ) -> Claim | Wait:
         """A claim from the last store or another one; otherwise the shortest wait."""
         numbers = random.sample(range(len(self.parts)), len(self.parts))
         waits: list[Wait] = []
         failures: list[FrazilError] = []
         for number in sorted(numbers, key=lambda n: n != self._at):
             try:
-                reply = self._ask(number, verb, ask)
+                told = self._told(number, ask)
+                reply = self._heard(number, told, verb(self.parts[number], told))
             except _AWAY as error:
                 failures.append(error)
                 continue
@@ -130,19 +189,25 @@ class PartitionedRegistry(ComposedRegistry):
         # An unavailable store may return soon; a wrong clock must be set.
         raise min(failures, key=lambda error: not isinstance(error, RegistryUnavailable))
 
-    def _at_home(self, verb: Verb[_Reply], ask: VerbRequest) -> _Reply | Lost:
+    def _at_home(
+        self, verb: Callable[[Registry, VerbRequest], _Reply], ask: VerbRequest
+    ) -> _Reply | Lost:
         """The reply of the store whose claim is held; Lost if that store is unavailable."""
-        number = self._home(ask)
-        try:
-            reply = self._ask(number, verb, ask)
-        except _AWAY:
-            assert ask.held is not None
-            now_us = boot_ns() // 1000
-            end_us = now_us + 2 * self.terms.wait_ticks * self.terms.tick_us
-            self._left[number] = ask.held, end_us, now_us
-            return Lost(self._shown(number))
-        self._left.pop(number, None)
-        return reply
+        slot = ask.held.slot if ask.held is not None else -1
+        for number, part in enumerate(self.parts):
+            if slot in part.terms.slots:
+                try:
+                    told = self._told(number, ask)
+                    reply = self._heard(number, told, verb(part, told))
+                except _AWAY:
+                    assert ask.held is not None
+                    now_us = boot_ns() // 1000
+                    end_us = now_us + 2 * self.terms.wait_ticks * self.terms.tick_us
+                    self._left[number] = ask.held, end_us, now_us
+                    return Lost(_outside(number, self._memory[number]))
+                self._left.pop(number, None)
+                return reply
+        raise ConfigError("renew and release need a claim; pass the one that was granted")
 
     def _report(self, ask: VerbRequest) -> None:
         """Tell the stores that were left what this member knows; they may have lost it.
@@ -153,15 +218,28 @@ class PartitionedRegistry(ComposedRegistry):
         too, and its parent may have gone back to the claim, so nothing may be given back.
         """
         for number, (claim, end_us, next_us) in list(self._left.items()):
-            now_us = boot_ns() // 1000
+            part, now_us = self.parts[number], boot_ns() // 1000
             if now_us > end_us:
                 del self._left[number]
             elif now_us >= next_us and ask.held is not None and ask.held.slot != claim.slot:
                 pause_us = self.terms.horizon_ticks * self.terms.tick_us // 4
                 self._left[number] = claim, end_us, now_us + pause_us
+                told = replace(self._told(number, ask), held=claim)
                 with suppress(FrazilError):
-                    self._ask(number, _renewal(claim.until), replace(ask, held=claim))
+                    self._heard(number, told, part.renew(told, claim.until))
+
+    def _told(self, number: int, ask: VerbRequest) -> VerbRequest:
+        """The request with the memory of this store."""
+        return replace(ask, seen=self._memory[number])
+
+    def _heard(self, number: int, told: VerbRequest, reply: _Reply) -> _Reply:
+        """Remember a store's reply; returns it for the caller."""
+        memory = remembered(told, reply, boot_ns() // 1000, self.terms)
+        self._memory[number] = memory
+        seen = _outside(number, memory)
+        return seen if isinstance(reply, LastSeen) else replace(reply, seen=seen)
 
 
-def _renewal(until: int) -> Verb[Claim | Lost]:
-    return lambda part, told: part.renew(told, until)
+def _outside(number: int, seen: LastSeen) -> LastSeen:
+    """The memory of a store's record as callers see it."""
+    return seen._replace(sid=f"{number}@{seen.sid}") if seen.sid else seen

@@ -7,16 +7,16 @@ that collides with another is repeated. The table is made when a namespace is in
 import random
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any
 
 from frazil.claims.claim import LastSeen, Snapshot, Terms, VerbRequest
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.inputs.url import Url
-from frazil.registries.base import RECORD_COLUMNS, Answer, MakeRecords, RecordRegistry
+from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry
 from frazil.registries.commands import init_command
 from frazil.registries.shared_links import SharedLinks
 from frazil.schemes.scheme import Scheme
@@ -38,10 +38,8 @@ class TableRegistry(RecordRegistry):
     _links: SharedLinks[Any]
     _read_us = 0
 
-    def __init__(
-        self, url: Url, namespace: str, scheme: Scheme, terms: Terms, shelf: int | None = None
-    ) -> None:
-        super().__init__(url, namespace, terms, shelf)
+    def __init__(self, url: Url, namespace: str, scheme: Scheme, terms: Terms) -> None:
+        super().__init__(url, namespace, terms)
         self._scheme = scheme
 
     def close(self) -> None:
@@ -65,19 +63,8 @@ class TableRegistry(RecordRegistry):
         return self._read_us
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        return self._told(lambda: super(TableRegistry, self).perform(verb))
-
-    def make_shelves(self, parts: Sequence[Self], make: MakeRecords) -> None:
-        self._told(lambda: self.make_rows([part.key for part in parts], make))
-
-    def make_rows(self, names: Sequence[str], make: MakeRecords) -> None:
-        """Insert the rows of shelves, in one transaction; see ``make_shelves``."""
-        raise NotImplementedError
-
-    def _told(self, step: Callable[[], Answer]) -> Answer:
-        """The answer of a step, or an error that tells a user what to do."""
         try:
-            return self._repeated(step)
+            return self._repeated(verb)
         except NoTable as error:
             raise ConfigError(
                 f"{self.url}: table frazil_namespace does not exist; create it with "
@@ -88,13 +75,13 @@ class TableRegistry(RecordRegistry):
         except Collided as error:
             raise RegistryUnavailable(str(error.args[0]), **error.facts) from error
 
-    def _repeated(self, step: Callable[[], Answer]) -> Answer:
+    def _repeated(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         for tried in range(1, _TRIES):
             try:
-                return step()
+                return super().perform(verb)
             except Collided:
                 time.sleep(random.uniform(0.0, 0.01 * 2**tried))  # noqa: S311 - jitter
-        return step()
+        return super().perform(verb)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         try:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.claims.claim import VISITOR, Claim, LastSeen, Lost, Terms, VerbRequest, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot, SlotTable
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
@@ -64,30 +64,6 @@ def region(claim):
 
 def test_a_new_namespace_grants_at_once():
     assert region(World().grant(10)) == (0, NOW, NOW + 10)
-
-
-def test_where_another_record_may_have_a_free_slot_none_is_shared():
-    world = World()
-    for _ in TERMS.slots:
-        world.grant(10)
-    reply = world.verb("grant", replace(world.ask(), only_free=True), 10)
-    assert isinstance(reply, Wait)
-    assert (reply.wait_us, reply.guarded) == (10_000, False)
-    assert region(world.grant(10)) == (0, NOW + 10, NOW + 20)
-
-
-def test_a_visitor_tells_of_no_loss_and_not_every_request_ends_a_wait():
-    world = World()
-    claim = world.grant(10)
-    later = LastSeen("another", VISITOR, world.us + 10**9, sent_us=world.us)
-    assert isinstance(world.grant(10, seen=later), Claim)
-    assert isinstance(world.renew(claim, NOW + 20), Claim)
-    world.incarnation = "data/next"
-    assert isinstance(world.grant(10), Wait)
-    world.tick(TERMS.wait_ticks)
-    reply = world.verb("grant", replace(world.ask(), ends_wait=False), 10)
-    assert (reply.wait_us, reply.guarded) == (1000, True)
-    assert isinstance(world.grant(10), Claim)
 
 
 def test_a_first_use_waits_one_horizon():

@@ -44,9 +44,6 @@ leaves out the fraction of a second. So a member whose clock is fast, or gains, 
 a second at most. A step forward of a minute needs that header to agree. So does a loss, because its
 guard depends on the clock: members' clocks should differ by much less than a horizon.
 
-**One record.** A namespace has no shelves here (see ``frazil.registries.shelves``): a restore is
-noticed by what members remember, and those of one shelf could not tell the others in the same step.
-
 The key has no lease, because a floor must outlive its holder. Old values accumulate in etcd as for
 any key; compaction removes them (``--auto-compaction-retention``).
 """

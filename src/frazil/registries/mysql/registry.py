@@ -1,6 +1,6 @@
 """``mysql://`` and ``mariadb://``: claims in a MySQL (8.0) or MariaDB (10.6) database, or newer.
 
-A verb is one transaction on the row of its record: ``SELECT ... FOR UPDATE``, the pure verb,
+A verb is one transaction on the one row of its namespace: ``SELECT ... FOR UPDATE``, the pure verb,
 ``UPDATE``, ``COMMIT``, in two messages. The row lock of InnoDB queues the members. A locking read
 sees the row that the predecessor wrote, whatever the isolation level. The clock is read by a
 separate statement after the row is locked; its functions are constant within one.
@@ -29,23 +29,21 @@ port and the address of its network card; if they change, a counter must be move
 init --start N --forward``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
-from frazil.claims.claim import Terms
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, FrazilError
 from frazil.inputs.url import Options, Url, host_port, tls_context, tls_files
-from frazil.registries.base import RECORD_COLUMNS, MakeRecords, Registry, terms_of
+from frazil.registries.base import RECORD_COLUMNS, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.mysql.doctor import QUESTION, STATUS, examine
 from frazil.registries.mysql.link import DENIED, EXISTS, Link, table_command
 from frazil.registries.shared_links import SharedLinks
-from frazil.registries.shelves import shelved
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns, wall_us
@@ -75,9 +73,6 @@ _TELLS = {
     ),
 }
 _INSERT = "INSERT IGNORE INTO frazil_namespace (name, slots) VALUES (%(name)s, '')"
-_HEADS = (
-    "SELECT name, layout, fingerprint FROM frazil_namespace WHERE name IN %(names)s AND sid <> ''"
-)
 _SET = ", ".join(f"{column} = %({column})s" for column in RECORD_COLUMNS)
 _UPDATE = (
     f"UPDATE frazil_namespace SET {_SET}, slots = %(slots)s, writer = 'member' "  # noqa: S608
@@ -93,25 +88,17 @@ def statements() -> list[str]:
     return [each.strip() for each in "\n".join(lines).split(";") if each.strip()]
 
 
-def connect_mysql(url: Url, namespace: str, scheme: Scheme) -> Registry:
-    """The registry at a URL: ``mysql://user:password@host[:port]/database``; ``mysqls:`` for TLS.
+class MysqlRegistry(TableRegistry):
+    """A registry in a table. ``mysql://user:password@host[:port]/database``; ``mysqls:`` for TLS.
 
     Options: ``?horizon=`` (default 5 s), ``?socket=`` (a path, instead of host and port); for TLS
     ``?ca=``, ``?cert=`` and ``?key=``, files.
     """
-    terms = terms_of(scheme, url.options().horizon_us())
-    return shelved(terms, lambda each, shelf: MysqlRegistry(url, namespace, scheme, each, shelf))
 
-
-class MysqlRegistry(TableRegistry):
-    """A registry in a table."""
-
-    def __init__(
-        self, url: Url, namespace: str, scheme: Scheme, terms: Terms, shelf: int | None
-    ) -> None:
-        super().__init__(url, namespace, scheme, terms, shelf)
+    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
-        options.horizon_us()
+        terms = terms_of(scheme, options.horizon_us())
+        super().__init__(url, namespace, scheme, terms)
         make = partial(Link, self.url, _driver_options(url, options))
         self._links = SharedLinks(make, "mysql", url.text)
         options.finish()
@@ -147,41 +134,24 @@ class MysqlRegistry(TableRegistry):
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         with self._connected() as (link, connection):
-            record, incarnation, engine = self._lock(link, connection)
+            name = {"name": self.namespace.encode()}
+            tell = _TELLS[link.mariadb]
+            *_, rows, told = connection.ask(f"{_BEGIN}; {_LOCK}; {tell}", name)
+            if not rows:
+                *_, rows, told = connection.ask(f"{_INSERT}; {_LOCK}; {tell}", name)
+            self.read_ns = boot_ns()
+            (self._read_us, uid, table, now_s, uptime_s), (writer, *head, slots) = told[0], rows[0]
+            engine, _, created = (table or "").partition(" ")  # a view has neither
+            data = f"{uid}.{created}" if created else str(uid)
+            start_s = (now_s - int(uptime_s)) % _WORD  # a clock set back makes Uptime negative
+            record = Record(PackedSlots(bytes(slots)), *head)
             found = record.revision
+            if not writer:
+                record.incarnation = ""
+            incarnation = f"{data.replace('/', '_')}/{start_s}"
             yield record, incarnation  # after an error the link rolls back
             self._check_engine(engine)
-            link.committing = True
-            self._keep(connection, self.key, record, found, _END)
-
-    def make_rows(self, names: Sequence[str], make: MakeRecords) -> None:
-        with self._connected() as (link, connection):
-            _, incarnation, engine = self._lock(link, connection)
-            self._check_engine(engine)
-            (rows,) = connection.ask(_HEADS, {"names": [name.encode() for name in names]})
-            found = {bytes(name).decode(): (layout, fp) for name, layout, fp in rows}
-            heads = [found.get(name) for name in names]
-            for number, record in make(heads, self._read_us, incarnation).items():
-                connection.ask(_INSERT, {"name": names[number].encode()})
-                self._keep(connection, names[number], record, 0)
-            link.committing = True
-            connection.ask(_END)
-
-    def _lock(self, link: Link, connection: Any) -> tuple[Record, str, str]:
-        """The locked record, the incarnation and the table's engine."""
-        name, tell = {"name": self.key.encode()}, _TELLS[link.mariadb]
-        *_, rows, told = connection.ask(f"{_BEGIN}; {_LOCK}; {tell}", name)
-        if not rows:
-            *_, rows, told = connection.ask(f"{_INSERT}; {_LOCK}; {tell}", name)
-        self.read_ns = boot_ns()
-        (self._read_us, uid, table, now_s, uptime_s), (writer, *head, slots) = told[0], rows[0]
-        engine, _, created = (table or "").partition(" ")  # a view has neither
-        data = f"{uid}.{created}" if created else str(uid)
-        start_s = (now_s - int(uptime_s)) % _WORD  # a clock set back makes Uptime negative
-        record = Record(PackedSlots(bytes(slots)), *head)
-        if not writer:
-            record.incarnation = ""
-        return record, f"{data.replace('/', '_')}/{start_s}", engine
+            self._keep(link, connection, record, found)
 
     def _check_engine(self, engine: str) -> None:
         """Raise ConfigError if the table has no transactions. A verb that only reads needs none."""
@@ -198,12 +168,11 @@ class MysqlRegistry(TableRegistry):
         with self._links.taken() as link, link.connected() as connection:
             yield link, connection
 
-    def _keep(
-        self, connection: Any, name: str, record: Record, found: int, end: str = "DO 0"
-    ) -> None:
-        values = self.row_of(record, found) | {"name": name.encode()}
+    def _keep(self, link: Link, connection: Any, record: Record, found: int) -> None:
+        values = self.row_of(record, found) | {"name": self.namespace.encode()}
+        link.committing = True
         tell = "SET @frazil_writes = %(revision)s"
-        _, changed, *_ = connection.ask(f"{tell}; {_UPDATE}; {end}", values)
+        _, changed, *_ = connection.ask(f"{tell}; {_UPDATE}; {_END}", values)
         if changed[0] != (1,):
             raise self.changed()
 

@@ -1,6 +1,6 @@
 """``postgresql://``: claims in a PostgreSQL database.
 
-A verb is one transaction on the row of its record: ``SELECT ... FOR UPDATE``, the pure verb,
+A verb is one transaction on the one row of its namespace: ``SELECT ... FOR UPDATE``, the pure verb,
 ``UPDATE``, ``COMMIT``, in two messages. The row lock queues members fairly. The isolation level is
 always READ COMMITTED, so a member that waited sees the row that its predecessor wrote. A separate
 statement reads the clock *after* the row is locked: ``now()`` is constant within a transaction, and
@@ -35,18 +35,18 @@ listeners or locks that outlive it.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from frazil.claims.claim import Terms, VerbRequest
+from frazil.claims.claim import VerbRequest
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record, layout_mismatch
 from frazil.errors import ConfigError
 from frazil.inputs.url import Url
-from frazil.registries.base import RECORD_COLUMNS, MakeRecords, Registry, terms_of
+from frazil.registries.base import RECORD_COLUMNS, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.postgres import ids
 from frazil.registries.postgres.doctor import IDS_QUESTION, IDS_ROWS, QUESTION, examine, examine_ids
@@ -58,7 +58,6 @@ from frazil.registries.postgres.link import (
     table_command,
 )
 from frazil.registries.shared_links import SharedLinks
-from frazil.registries.shelves import ShelvedRegistry, shelved
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.sql.ids import cut_of
@@ -98,10 +97,6 @@ _UPDATE = (
 )
 
 
-_HEADS = (
-    "SELECT name, layout, fingerprint FROM frazil_namespace "
-    "WHERE name = ANY(%(names)s) AND sid <> ''"
-)
 _ALONE = "SELECT pg_advisory_xact_lock(7384926105)"  # one of many creates the table
 
 _MOVED = f"""UPDATE frazil_namespace SET incarnation = %(after)s, writer = txid_current()
@@ -113,23 +108,13 @@ def schema() -> str:
     return text_beside(__name__, "table.sql")
 
 
-def connect_postgres(url: Url, namespace: str, scheme: Scheme) -> Registry:
-    """The registry at a URL: ``?horizon=`` (default 5 s); other options are libpq's."""
-    terms = terms_of(scheme, url.options().horizon_us())
-    return shelved(
-        terms,
-        lambda each, shelf: PostgresRegistry(url, namespace, scheme, each, shelf),
-        ShelvedPostgres,
-    )
-
-
 class PostgresRegistry(TableRegistry):
-    """A registry in a table."""
+    """A registry in a table. ``?horizon=`` (default 5 s); other options are libpq's."""
 
-    def __init__(
-        self, url: Url, namespace: str, scheme: Scheme, terms: Terms, shelf: int | None
-    ) -> None:
-        super().__init__(url, namespace, scheme, terms, shelf)
+    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
+        options = url.options()
+        terms = terms_of(scheme, options.horizon_us())
+        super().__init__(url, namespace, scheme, terms)
         conninfo = full_conninfo(self.url, url.without("horizon"))
         # libpq also reads the environment, which may change between two registries.
         theirs = tuple(sorted(each for each in os.environ.items() if each[0].startswith("PG")))
@@ -225,7 +210,7 @@ class PostgresRegistry(TableRegistry):
             yield link, cursor
 
     def _lock(self, cursor: Cursor) -> tuple[Record, str]:
-        name = {"name": self.key}
+        name = {"name": self.namespace}
         cursor.execute(f"{_BEGIN}; {_LOCK}; {_TELL}".encode(), name)
         _, _, rows, told = _results(cursor)
         if not rows:
@@ -245,45 +230,14 @@ class PostgresRegistry(TableRegistry):
             record.incarnation = ""
         return record, _incarnation(told[0])
 
-    def make_rows(self, names: Sequence[str], make: MakeRecords) -> None:
-        with self._cursor() as (link, cursor):
-            _, incarnation = self._lock(cursor)
-            try:
-                cursor.execute(_HEADS, {"names": list(names)})
-                found = {name: (layout, fp) for name, layout, fp in cursor.fetchall()}
-                heads = [found.get(name) for name in names]
-                for number, record in make(heads, self._read_us, incarnation).items():
-                    values = self.row_of(record, 0) | {"name": names[number]}
-                    cursor.execute(f"{_INSERT}; {_UPDATE}".encode(), values)
-            except BaseException:
-                cursor.execute("ROLLBACK")
-                raise
-            link.committing = True
-            cursor.execute("COMMIT")
-
     def _keep(self, link: Link, cursor: Cursor, record: Record, found: int) -> None:
         """Replace the record that was read, and no other: a message may arrive twice."""
-        values = self.row_of(record, found) | {"name": self.key}
+        values = self.row_of(record, found) | {"name": self.namespace}
         link.committing = True
         cursor.execute(f"{_UPDATE}; COMMIT".encode(), values)
         if cursor.rowcount != 1:
             link.close()
             raise self.changed()
-
-
-class ShelvedPostgres(ShelvedRegistry):
-    """The shelves of a namespace; ``frazil_id`` has a slot of the first one."""
-
-    parts: tuple[PostgresRegistry, ...]
-
-    def move_table(self) -> bool:
-        """See PostgresRegistry."""
-        return self.parts[0].move_table()
-
-    def add_ids(self, ask: VerbRequest, scheme: Scheme) -> int:
-        """See PostgresRegistry. Ends the wait of the first shelf if that is due."""
-        self.on_first(lambda part, told: part.mint(told, 1), ask)
-        return self.parts[0].add_ids(ask, scheme)
 
 
 def _incarnation(told: tuple[Any, ...]) -> str:

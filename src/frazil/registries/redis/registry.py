@@ -38,9 +38,8 @@ from frazil.inputs.url import Url
 from frazil.redis_link.access import Access, Script, access_of, shown
 from frazil.redis_link.link import Link
 from frazil.registries.base import Registry, terms_of
-from frazil.registries.composed import share_terms
 from frazil.registries.doctor import StoreReport
-from frazil.registries.partitioned import PartitionedRegistry
+from frazil.registries.partitioned import PartitionedRegistry, share_terms
 from frazil.schemes.scheme import Scheme
 from frazil.system.imports import text_beside
 
@@ -87,7 +86,7 @@ def connect_redis(url: Url, namespace: str, scheme: Scheme) -> Registry:
         RedisRegistry(
             replace(access, name=shown(url, host), places=(host,)),
             namespace,
-            share_terms(terms, "store", share, len(hosts)),
+            share_terms(terms, share, len(hosts)),
         )
         for share, host in enumerate(hosts)
     ]

@@ -19,7 +19,7 @@ connection is cut off before anything else runs there.
 import encodings.idna  # noqa: F401 - for the name of the host, before another thread needs it
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -101,7 +101,7 @@ class Link:
         self._bytes = known_bytes
         with self._session() as client:
             start_ms = (client.client_id[0] & _START) >> 16
-            node, above = client.get_async(self.path(name)), client.exists_async(self._records)
+            node, above = client.get_async(self._path(name)), client.exists_async(self._records)
             touched = client.set_async(self._clock, b"")
             try:
                 data, stat = _answer(node)
@@ -121,9 +121,9 @@ class Link:
         self._bytes = len(data)
         with self._session(writing=True) as client:
             if version < 0:
-                asked = client.create_async(self.path(name), data, acl=self._acl())
+                asked = client.create_async(self._path(name), data, acl=self._acl())
             else:
-                asked = client.set_async(self.path(name), data, version=version)
+                asked = client.set_async(self._path(name), data, version=version)
             try:
                 _answer(asked)
             except (
@@ -132,23 +132,6 @@ class Link:
                 kazoo_errors.NoNodeError,
             ):
                 raise Conflict from None
-
-    def make(self, nodes: Mapping[str, bytes], first: tuple[str, int]) -> None:
-        """Create nodes in one step, if they do not exist and the first one has that version.
-
-        Raises Conflict.
-        """
-        with self._session(writing=True) as client:
-            step = client.transaction()
-            if first[0] not in nodes:
-                step.check(self.path(first[0]), first[1])
-            for name, data in nodes.items():
-                step.create(self.path(name), data, acl=self._acl())
-            for result in _answer(step.commit_async()):
-                if isinstance(result, kazoo_errors.ConnectionLoss):
-                    raise result
-                if isinstance(result, Exception):
-                    raise Conflict
 
     def tell(self, word: bytes) -> str:
         """The server's answer to a command of four letters; "" if it is not allowed."""
@@ -246,8 +229,7 @@ class Link:
         client.ensure_path(self._clock)
         return client
 
-    def path(self, name: str) -> str:
-        """Where a record is."""
+    def _path(self, name: str) -> str:
         quoted = quote(name, safe="")
         return f"{self._records}/{quoted.replace('.', '%2E') if name in ('.', '..') else quoted}"
 

@@ -1,6 +1,6 @@
 """``zookeeper://``: claims in a ZooKeeper ensemble (3.5 or newer).
 
-A record is one node, ``/frazil/record/...``. A verb is computed from the node as read, and
+A namespace is one node, ``/frazil/record/...``. A verb is computed from the node as read, and
 written with its version as a condition; after a conflict it is read and computed again, after a
 random pause. The read and the leader's clock come in one round trip, the write takes another. A
 server may answer a read with an older node: then the write finds another version.
@@ -23,27 +23,18 @@ a start. One node holds at most 1 MiB (``jute.maxbuffer``), which is 20,000 used
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
-from frazil.claims.claim import Terms
 from frazil.claims.packed_slots import packed, unpacked
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
 from frazil.inputs.url import Options, Url, host_port, tls_files
-from frazil.registries.base import (
-    Answer,
-    MakeRecords,
-    RecordRegistry,
-    Registry,
-    head_of,
-    terms_of,
-)
+from frazil.registries.base import Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.shared_links import SharedLinks
-from frazil.registries.shelves import shelved
 from frazil.registries.zookeeper.doctor import examine
 from frazil.registries.zookeeper.link import Conflict, Link, State
 from frazil.schemes.scheme import Scheme
@@ -54,23 +45,17 @@ _PORT = 2181
 _SAME_START_MS = 256
 
 
-def connect_zookeeper(url: Url, namespace: str, scheme: Scheme) -> Registry:
-    """The registry at a URL: ``zookeeper://[user:password@]host[:port],...[/root]``.
+class ZookeeperRegistry(RecordRegistry):
+    """A registry in an ensemble: ``zookeeper://[user:password@]host[:port],...[/root]``.
 
     ``zookeepers:`` for TLS. Options: ``?horizon=`` (default 5 s); for TLS ``?ca=``, ``?cert=`` and
     ``?key=``, files.
     """
-    terms = terms_of(scheme, url.options().horizon_us())
-    return shelved(terms, partial(ZookeeperRegistry, url, namespace))
 
-
-class ZookeeperRegistry(RecordRegistry):
-    """A registry in an ensemble."""
-
-    def __init__(self, url: Url, namespace: str, terms: Terms, shelf: int | None) -> None:
-        super().__init__(url, namespace, terms, shelf)
+    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
-        options.horizon_us()
+        terms = terms_of(scheme, options.horizon_us())
+        super().__init__(url, namespace, terms)
         driver = _driver_options(url, options)
         options.finish()
         root = f"/{url.path.strip('/') or 'frazil'}"
@@ -84,31 +69,10 @@ class ZookeeperRegistry(RecordRegistry):
         return self._read_us
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        return self._repeated(lambda: super(ZookeeperRegistry, self).perform(verb))
-
-    def make_shelves(self, parts: Sequence[Self], make: MakeRecords) -> None:
-        self._repeated(lambda: self._make_nodes([part.key for part in parts], make))
-
-    def _make_nodes(self, names: Sequence[str], make: MakeRecords) -> None:
-        with self._links.taken() as link:
-            states = [link.read(name) for name in names]
-            self.read_ns = boot_ns()
-            pairs = zip(names, states, strict=True)
-            records = [_record(link, name, state.data) for name, state in pairs]
-            self._read_us = states[-1].now_us
-            incarnation = _incarnation(states[-1], records[0].incarnation)
-            made = make([head_of(record) for record in records], self._read_us, incarnation)
-            link.make(
-                {names[number]: packed(record) for number, record in made.items()},
-                (names[0], states[0].version),
-            )
-
-    def _repeated(self, step: Callable[[], Answer]) -> Answer:
-        """The answer of a step, which is repeated after a conflict."""
         deadline_s, tried = boot_s() + _CROWD_S, 0
         while True:
             try:
-                return step()
+                return super().perform(verb)
             except Conflict:
                 tried += 1
                 if boot_s() > deadline_s:
@@ -118,15 +82,15 @@ class ZookeeperRegistry(RecordRegistry):
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         with self._links.taken() as link:
-            state = link.read(self.key, self._bytes)
+            state = link.read(self.namespace, self._bytes)
             self.read_ns = boot_ns()
             self._bytes = len(state.data)
-            record = _record(link, self.key, state.data)
+            record, _ = unpacked(state.data, dict, "deleteall in zkCli.sh")
             self._read_us = state.now_us
             before = record.sid, record.revision
             yield record, _incarnation(state, record.incarnation)
             if (record.sid, record.revision) != before:
-                link.write(self.key, packed(record), state.version)
+                link.write(self.namespace, packed(record), state.version)
 
     def examine(self) -> StoreReport:
         before_us = wall_us()
@@ -138,10 +102,6 @@ class ZookeeperRegistry(RecordRegistry):
 
     def close(self) -> None:
         self._links.close()
-
-
-def _record(link: Link, name: str, data: bytes) -> Record:
-    return unpacked(data, dict, f"in zkCli.sh: deleteall {link.path(name)}")[0]
 
 
 def _incarnation(state: State, known: str) -> str:

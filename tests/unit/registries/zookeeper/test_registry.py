@@ -19,7 +19,7 @@ from tests.servers.zookeeper import zookeeper
 from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
-from tests.tools.verbs import ONE_RECORD, TICKETS, begin, mint, new
+from tests.tools.verbs import ICICLE, TICKETS, begin, mint, new
 from tests.tools.waiting import until
 from tests.unit.registries.one_connection import open_some
 
@@ -58,7 +58,7 @@ def test_a_user_has_nodes_of_its_own(server):
     made = new(url, "x")
     assert {fact.about: fact.verdict for fact in made.examine().facts}["rights"] == "good"
     assert "secret" not in made.url
-    stranger = connect(server.url("/own"), "x", ONE_RECORD)
+    stranger = connect(server.url("/own"), "x", ICICLE)
     with pytest.raises(ConfigError, match="right user and password"):
         mint(stranger)
     made.close()
@@ -67,12 +67,12 @@ def test_a_user_has_nodes_of_its_own(server):
 def test_a_node_of_another_program_is_named(server, registry, request):
     with server.client() as client:
         client.set(f"/frazil/record/{request.node.name}", b"hello")
-    with pytest.raises(ConfigError, match=f"deleteall /frazil/record/{request.node.name}"):
+    with pytest.raises(ConfigError, match="another program"):
         mint(registry)
 
 
 def test_no_server():
-    made = connect(f"zookeeper://127.0.0.1:{free_port()}", "x", ONE_RECORD)
+    made = connect(f"zookeeper://127.0.0.1:{free_port()}", "x", ICICLE)
     with pytest.raises(RegistryUnavailable, match="majority") as caught:
         mint(made)
     assert caught.value.outcome_known
@@ -220,7 +220,7 @@ def test_the_size_of_a_node_is_not_told_of_another_one(some, wire):
 def test_a_child_inside_its_parents_step_cannot_write(some, wire):
     registry = some[0]
     with registry._links.taken() as link:
-        client, path = link._client, link.path(registry.namespace)
+        client, path = link._client, link._path(registry.namespace)
 
     def writes():
         with pytest.raises((KazooException, KazooTimeoutError)):
