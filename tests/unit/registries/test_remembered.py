@@ -51,6 +51,13 @@ def told(sid, heard_us):
     ).told_us
 
 
+def test_only_a_wait_after_a_loss_is_noted():
+    """Not one for a number that others hold."""
+    ask = VerbRequest(LastSeen(), 5_000, "t", boot_us=5_000)
+    remembered(ask, Wait(1, LastSeen("another", 1, 5_000)), 5_000, TERMS)
+    assert not list(Path(os.environ["FRAZIL_LOCKS"]).glob("frazil-wait-*"))
+
+
 def test_old_notes_are_removed():
     notes = Path(os.environ["FRAZIL_LOCKS"])
     old, other = notes / "frazil-wait-old", notes / "frazil-wait-of-yesterday"
