@@ -93,7 +93,7 @@ def test_a_process_is_unready_before_its_ids_run_out(kind):
             idle(), asyncio.run(begun())
 
             def supplied():
-                busy()
+                busy(), idle(), asyncio.run(begun())
                 return all(ids.status().seconds_left > 5 for ids in every)
 
             until(supplied, "claims of nearly a horizon")

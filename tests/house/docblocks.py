@@ -143,12 +143,16 @@ def _with_free_ports(text: str) -> str:
 
 
 def matches(expected: str, actual: str, varies: tuple[str, ...] = ()) -> bool:
-    """Whether a text is as expected, but for what varies and for spaces at the ends of lines."""
+    """Whether a text is as expected, but for what varies and for spaces at the ends of lines.
+
+    Where something varies, so does the width of its column: spaces and rules are of any length.
+    """
 
     def trim(text: str) -> str:
-        return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+        text = "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+        return re.sub(r"([ ─])\1+", r"\1", text) if varies else text
 
-    longest_first = sorted(varies, key=len, reverse=True)
+    longest_first = sorted(map(trim, varies), key=len, reverse=True)
     free = re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
     pattern = ".*?".join(re.escape(part) for part in free.split(trim(expected)))
     return re.fullmatch(pattern, trim(actual), re.DOTALL) is not None

@@ -248,6 +248,8 @@ def test_wrong_page_is_found(
 def test_only_what_varies_may_differ() -> None:
     assert matches("a b c\n", "a 1 c", ("b",))
     assert matches("12 1", "7 1", ("12",))
+    assert matches("a   1,234\n─────────\n", "a   12\n──────\n", ("1,234",))
+    assert matches("a  1,234\nb", "a     12\nb", ("1,234",))
     assert matches("1.5", "1.5  \n")
     assert not matches("12 1", "7 2", ("12",))
     assert not matches("1.5", "1x5")

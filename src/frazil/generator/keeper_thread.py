@@ -17,7 +17,6 @@ from frazil.generator.block_policy import BlockPolicy
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import inside_the_keeper, no_thread
 from frazil.generator.journal import Journal
-from frazil.generator.pacing import jitter
 from frazil.generator.status import is_late
 from frazil.generator.store_thread import NEVER_S, StoreThread, thread_of
 from frazil.generator.timed_policy import TimedPolicy
@@ -25,6 +24,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
 from frazil.registries.partitioned import PartitionedRegistry
 from frazil.system import clock, event_log
+from frazil.system.chance import jitter
 from frazil.system.clock import boot_ns
 from frazil.system.process import ProcessIdentity, at_fork
 from frazil.system.steps import run_by

@@ -16,12 +16,13 @@ from frazil.errors import FrazilError, RegistryUnavailable
 from frazil.generator.complaints import Cause, KeeperState, exhausted
 from frazil.generator.journal import Journal
 from frazil.generator.kept_walk import walk_arguments
-from frazil.generator.pacing import Retries, jitter, pause_us, report_us
+from frazil.generator.pacing import Retries, pause_us, report_us
 from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import check_count
 from frazil.registries.base import Registry, reading_ns
 from frazil.registries.remembered import remembered
+from frazil.system.chance import jitter
 from frazil.system.clock import boot_ns
 from frazil.system.fork_gate import waiting
 from frazil.system.process import ProcessIdentity, require_gil

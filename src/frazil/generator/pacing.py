@@ -4,8 +4,6 @@ The first pause after a failure is at most 50 ms. Each further one is twice as l
 random part of each pause keeps the members of a fleet apart.
 """
 
-import os
-
 from frazil.claims.claim import Terms, Wait
 
 _FIRST_S = 0.05
@@ -23,11 +21,6 @@ class Retries:
         longest_s = self._next_s
         self._next_s = min(2 * longest_s, _LAST_S)
         return longest_s * part
-
-
-def jitter() -> float:
-    """A random number between a half and one."""
-    return 1 - os.urandom(1)[0] / 512
 
 
 def pause_us(wait: Wait, terms: Terms, part: float) -> int:

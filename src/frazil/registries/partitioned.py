@@ -21,7 +21,6 @@ number from another store. Layouts with fewer node numbers than stores cannot be
 counters, which have no node numbers.
 """
 
-import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -32,6 +31,7 @@ from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavaila
 from frazil.registries.base import Registry
 from frazil.registries.doctor import Finding, StoreReport
 from frazil.registries.remembered import remembered
+from frazil.system.chance import shuffled
 from frazil.system.clock import boot_ns
 
 _AWAY = (RegistryUnavailable, ClockError)
@@ -64,7 +64,7 @@ class PartitionedRegistry(Registry):
         self.read_ns: int | None = None  # unknown
         self.parts = tuple(parts)
         self._memory = [LastSeen()] * len(self.parts)
-        self._at = random.randrange(len(parts))  # noqa: S311 - spreads members over the stores
+        self._at = shuffled(range(len(parts)))[0]
         # The last claim of a store that was left, until when it is reported and when next
         self._left: dict[int, tuple[Claim, int, int]] = {}
 
@@ -170,7 +170,7 @@ class PartitionedRegistry(Registry):
         self, verb: Callable[[Registry, VerbRequest], Claim | Wait], ask: VerbRequest
     ) -> Claim | Wait:
         """A claim from the last store or another one; otherwise the shortest wait."""
-        numbers = random.sample(range(len(self.parts)), len(self.parts))
+        numbers = shuffled(range(len(self.parts)))
         waits: list[Wait] = []
         failures: list[FrazilError] = []
         for number in sorted(numbers, key=lambda n: n != self._at):

@@ -32,7 +32,6 @@ where no such file can be created.
 import errno
 import fcntl
 import os
-import random
 import re
 import socket
 import stat
@@ -54,6 +53,7 @@ from frazil.registries.sqlite.default_file import prepare_folder, state_folder
 from frazil.registries.sqlite.files import leads_to, make_file
 from frazil.registries.sqlite.registry import SqliteRegistry
 from frazil.schemes.scheme import Scheme
+from frazil.system.chance import jitter
 from frazil.system.clock import boot_s
 from frazil.system.process import ProcessIdentity, at_fork
 from frazil.system.uninterrupted import apart
@@ -242,7 +242,7 @@ def take(key: str, name: str, *, what: str, how: str) -> Hold:
                 "one state file (?state=/path/to/file), or use sqlite:, which assigns numbers",
                 lock=str(path),
             )
-        time.sleep(random.uniform(0.001, 0.005))  # noqa: S311 - jitter
+        time.sleep(jitter(0.001, 0.005))
 
 
 def _in_child() -> None:

@@ -4,7 +4,6 @@ A verb locks the row and reads it with the server's clock, and replaces what it 
 that collides with another is repeated. The table is made when a namespace is initialised.
 """
 
-import random
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry
 from frazil.registries.commands import init_command
 from frazil.registries.shared_links import SharedLinks
 from frazil.schemes.scheme import Scheme
+from frazil.system.chance import jitter
 
 _TRIES = 6
 
@@ -80,7 +80,7 @@ class TableRegistry(RecordRegistry):
             try:
                 return super().perform(verb)
             except Collided:
-                time.sleep(random.uniform(0.0, 0.01 * 2**tried))  # noqa: S311 - jitter
+                time.sleep(jitter(0.0, 0.01 * 2**tried))
         return super().perform(verb)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:

@@ -19,13 +19,14 @@ from frazil.generator.complaints import closed
 from frazil.generator.generator import AsyncGenerator, Endless, Generator
 from frazil.generator.journal import StoreJournal
 from frazil.generator.order import After, Marks, Order, Seen
-from frazil.generator.pacing import Retries, jitter
+from frazil.generator.pacing import Retries
 from frazil.generator.request import Duration, Request, patience_us, refuse_full
 from frazil.generator.status import Status, freed, open_generators
 from frazil.inputs.arguments import check_count
 from frazil.remote.prefetch import Prefetch
 from frazil.schemes.scheme import Scheme
 from frazil.system.cached import Cached
+from frazil.system.chance import jitter
 from frazil.system.clock import boot_ns, moment, wall_us
 from frazil.system.event_loop import the_loop, warn_if_blocked
 from frazil.system.imports import load

@@ -1,9 +1,12 @@
 """When a registry is asked again."""
 
+import random
+
 from frazil.claims.claim import LastSeen, Terms, Wait
 from frazil.errors import RegistryUnavailable
-from frazil.generator.pacing import jitter, pause_us
+from frazil.generator.pacing import pause_us
 from frazil.generator.verb_requests import ask_of
+from frazil.system.chance import jitter, shuffled
 from tests.unit.generator.test_keeper import supplied, world
 
 __all__ = ["supplied", "world"]
@@ -14,14 +17,20 @@ def test_members_that_wait_for_one_tick_retry_at_different_moments():
     slow = Terms("d41d8cd9", "", range(1), 1, 1 << 40, 1_000_000, 0, 5)
     assert pause_us(wait, slow, 1.0) == 700_000
     assert pause_us(wait, slow, 0.5) == 1_200_000
-    assert {jitter() <= 1.0 and jitter() > 0.5 for _ in range(1000)} == {True}
+    assert {0.5 <= jitter() < 1.0 for _ in range(1000)} == {True}
     assert len({pause_us(wait, slow, jitter()) for _ in range(1000)}) > 100
+
+
+def test_a_program_that_seeds_random_gets_its_own_numbers():
+    random.seed(7)
+    [jitter(), shuffled(range(9))]
+    assert random.random() == 0.32383276483316237
 
 
 def test_retries_are_jittered_and_double(supplied, monkeypatch):
     _, keeper, _ = supplied
-    monkeypatch.setattr("os.urandom", lambda size: bytes([100 * size] * size))
-    assert keeper.policy.jitter() == 1 - 100 / 512
+    monkeypatch.setattr("os.urandom", lambda size: b"\x90" * size)
+    assert keeper.policy.jitter() == 0.5 + 0.5 * 0x90909090 / 2**32
     monkeypatch.setattr(keeper.policy, "jitter", lambda: 1)
     rests_us = []
     monkeypatch.setattr(keeper.policy, "_back_off", rests_us.append)

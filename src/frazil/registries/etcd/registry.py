@@ -48,7 +48,6 @@ The key has no lease, because a floor must outlive its holder. Old values accumu
 any key; compaction removes them (``--auto-compaction-retention``).
 """
 
-import random
 import secrets
 import time
 from base64 import b64encode
@@ -70,6 +69,7 @@ from frazil.registries.etcd.state import Noted, State, around, parsed, written
 from frazil.registries.shared_links import SharedLinks
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
+from frazil.system.chance import jitter, shuffled
 from frazil.system.clock import boot_ns, boot_s
 
 _PORT = 2379
@@ -104,8 +104,8 @@ class EtcdRegistry(RecordRegistry):
         if url.path.strip("/"):
             raise ConfigError("etcd: has no databases; use etcd://host without a path")
         self._user = url.user if any(url.user) else None
-        self._endpoints = [_endpoint(host, self.url) for host in url.hosts]
-        random.shuffle(self._endpoints)  # members of a fleet spread over the cluster
+        # Members of a fleet spread over the cluster.
+        self._endpoints = shuffled(_endpoint(host, self.url) for host in url.hosts)
         self._key = b64encode(f"frazil/record/{namespace}".encode()).decode()
         self._tail = b64encode(f"frazil/queue/{namespace}".encode()).decode()
         self._look = [{"request_range": {"key": key}} for key in (self._key, self._tail)]
@@ -183,7 +183,7 @@ class EtcdRegistry(RecordRegistry):
             if ahead <= 0 or stalled or now_s > deadline_s:
                 return
             self._state = None
-            time.sleep(longest_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
+            time.sleep(longest_s * jitter())
 
     def look(self) -> Snapshot | None:
         self._state = None  # the cached state may be old, and only a write would notice
@@ -336,7 +336,7 @@ class EtcdRegistry(RecordRegistry):
                         url=self.url,
                         outcome_known=not (sent and writing),
                     ) from failure
-            time.sleep(random.uniform(0.0, _PACE_S))  # noqa: S311 - jitter
+            time.sleep(jitter(0.0, _PACE_S))
 
 
 def _with(name: str, answer: dict[str, Any]) -> dict[str, Any]:

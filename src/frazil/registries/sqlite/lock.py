@@ -13,7 +13,6 @@ it.
 
 import fcntl
 import os
-import random
 import re
 import time
 from io import FileIO
@@ -23,6 +22,7 @@ from frazil.errors import RegistryUnavailable
 from frazil.registries.sqlite import forks
 from frazil.registries.sqlite.files import leads_to, sync_folder
 from frazil.registries.sqlite.revision import SECTOR, Note, Notes
+from frazil.system.chance import jitter
 from frazil.system.clock import boot_s, moment_text, wall_us
 
 _HOLDER_AT, _HOLDER_BYTES = 2 * SECTOR, 64
@@ -59,7 +59,7 @@ class RevisionFile:
                     outcome_known=True,
                 )
             shorter = 1 + waited_s**2  # long waiters retry more often, so that none starves
-            time.sleep(nap_s / shorter * random.uniform(0.5, 1))  # noqa: S311 - waiters differ
+            time.sleep(nap_s / shorter * jitter())
             nap_s = min(1.5 * nap_s, _LAST_NAP_S)
             if not leads_to(self.path, self._file.fileno()):
                 forks.closed(self._file)

@@ -21,7 +21,6 @@ Limits: an ensemble that was turned into a single server keeps its epoch, which 
 a start. One node holds at most 1 MiB (``jute.maxbuffer``), which is 20,000 used node numbers.
 """
 
-import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,6 +37,7 @@ from frazil.registries.shared_links import SharedLinks
 from frazil.registries.zookeeper.doctor import examine
 from frazil.registries.zookeeper.link import Conflict, Link, State
 from frazil.schemes.scheme import Scheme
+from frazil.system.chance import jitter
 from frazil.system.clock import boot_ns, boot_s, wall_us
 
 _CROWD_S = 10.0
@@ -77,7 +77,7 @@ class ZookeeperRegistry(RecordRegistry):
                 tried += 1
                 if boot_s() > deadline_s:
                     raise self.crowded() from None
-            time.sleep(random.uniform(0.0, min(0.002 * 2**tried, 0.2)))  # noqa: S311 - jitter
+            time.sleep(jitter(0.0, min(0.002 * 2**tried, 0.2)))
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:

@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.errors import FrazilError, PoolExhausted, RegistryUnavailable, TryLater
 from frazil.generator.complaints import closed
-from frazil.generator.pacing import Retries, jitter
+from frazil.generator.pacing import Retries
 from frazil.inputs.duration import duration_text
 from frazil.remote.base import Life
 from frazil.remote.http.config import NONCE, ServiceConfig
 from frazil.remote.http.reply import Gathered
+from frazil.system.chance import jitter
 from frazil.system.clock import boot_s
 from frazil.system.imports import load
 from frazil.system.steps import Steps

@@ -18,11 +18,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, count
 from math import inf
-from random import random
 from typing import Generic, NamedTuple, TypeVar
 
 from frazil.errors import ConfigError, FrazilError, PoolExhausted, RegistryUnavailable, TryLater
 from frazil.remote.icicle.server import Issued
+from frazil.system.chance import jitter
 
 ATTEMPTS = 5
 _FIRST_PAUSE_S = 0.05
@@ -80,7 +80,7 @@ class Pool(Generic[Server]):
         self.patience_s = patience_s
         self.clock = clock
         self.checked = False
-        self._turns = count(int(_jitter(0.0, len(servers))))
+        self._turns = count(int(jitter(0.0, len(servers))))
 
     def attempts(self, within_s: float = inf) -> "PoolCall[Server]":
         """Return a call that begins now, and ends within the timeout or ``within_s``."""
@@ -95,7 +95,7 @@ class Pool(Generic[Server]):
         """Leave a server out for a while, because of an error."""
         standing.failures, standing.failed = standing.failures + 1, str(error)
         longest_s = min(0.1 * 2 ** min(standing.failures, 10), _LONGEST_OUT_S)
-        standing.out_until_s = self.clock() + _jitter(longest_s / 2, longest_s)
+        standing.out_until_s = self.clock() + jitter(longest_s / 2, longest_s)
 
     def note(self, standing: ServerHealth[Server], shard: int | None) -> None:
         """Store the shard of a server. Raises ConfigError if another server has it too."""
@@ -151,7 +151,7 @@ class PoolCall(Generic[Server]):
             self.tried.clear()
             self.rounds += 1
             longest_s = _FIRST_PAUSE_S * 2**self.rounds
-            return self._sleeping(_jitter(longest_s / 2, longest_s), now_s)
+            return self._sleeping(jitter(longest_s / 2, longest_s), now_s)
         moment_s = min(max(each.out_until_s, each.ready_s) for each in left)
         return self._sleeping(moment_s - now_s, now_s)
 
@@ -214,7 +214,3 @@ class PoolCall(Generic[Server]):
         if now_s + seconds > self.deadline_s:
             raise self.failure()
         return seconds
-
-
-def _jitter(least: float, most: float) -> float:
-    return least + random() * (most - least)  # noqa: S311 - not a secret
