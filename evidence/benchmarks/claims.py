@@ -98,11 +98,9 @@ def hold(url: str, namespace: str, held: int) -> None:
     """Make a namespace in which so many claims are held."""
     registry = connect(url, namespace, frazil.scheme(_LAYOUT))
     registry.initialise(ask_of(LastSeen()), 0)
-    seen = LastSeen()
     for _ in range(held):  # as long as they last, none is granted twice
-        claim = registry.grant(ask_of(seen), _HORIZON_S * 1000)
+        claim = registry.grant(ask_of(LastSeen()), _HORIZON_S * 1000)
         assert isinstance(claim, Claim)
-        seen = claim.seen
 
 
 def steps_hz(url: str, namespace: str, clients: int, seconds: float) -> float:

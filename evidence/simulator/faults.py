@@ -167,6 +167,11 @@ def _wipe(world: "World", _: Process, __: float) -> None:
     world.store.wipe()
 
 
+def _shelf_lost(world: "World", _: Process, share: float) -> None:
+    world.marks.hit("shelf lost")
+    world.store.lose_shelf(int(share * len(world.store.records)))
+
+
 def _restore(world: "World", _: Process, share: float) -> None:
     world.marks.hit("restored")
     world.store.restore(share)
@@ -212,5 +217,6 @@ _FAULTS: dict[str, Callable[["World", Process, float], None]] = {
     "silent loss": _silent_loss,
     "exception": _exception,
     "successor": _successor,
+    "shelf lost": _shelf_lost,
 }
 assert tuple(_FAULTS) == KINDS

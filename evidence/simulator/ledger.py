@@ -35,11 +35,12 @@ class Ledger:
         before: Record,
         after: Record,
         reply: object,
+        step: Record | None = None,
         *,
         waits: bool = False,
         forgot: bool = False,
     ) -> None:
-        """Check a verb: I0, I1, I2.
+        """Check a verb: I0, I1, I2. step: what was locked of the record, if it was not all of it.
 
         forgot: the store has lost something before. A floor may then be below IDs that are in the
         past. waits: nothing is granted yet after that.
@@ -58,7 +59,7 @@ class Ledger:
             if max(floor, now) < used and not waits:
                 raise Overlap(f"I1: the floor of slot {n} is {floor}; {used - 1} was issued")
         if isinstance(reply, Claim):
-            self._claim(name, ask, after, reply)
+            self._claim(name, ask, step or after, reply)
         elif name == "release" and isinstance(reply, LastSeen) and ask.held is not None:
             until, token = self._frontier.get(ask.held.slot, (0, ""))
             if token == ask.held.token:
@@ -90,9 +91,9 @@ class Ledger:
         elif ask.held is not None and claim.until - ask.held.until > longest:
             raise Violation(f"a renew gave {claim}, of more than {longest} values more")
 
-    def _claim(self, name: str, ask: VerbRequest, after: Record, claim: Claim) -> None:
+    def _claim(self, name: str, ask: VerbRequest, step: Record, claim: Claim) -> None:
         if self._terms.timed:
-            self._timely(name, ask, after, claim)
+            self._timely(name, ask, step, claim)
         else:
             self._counted(name, ask, claim)
         until, token = self._frontier.get(claim.slot, (0, ""))
@@ -110,9 +111,9 @@ class Ledger:
         place = claim.slot, claim.start
         self._given[place] = max(claim.until, self._given.get(place, 0))
 
-    def _timely(self, name: str, ask: VerbRequest, after: Record, claim: Claim) -> None:
+    def _timely(self, name: str, ask: VerbRequest, step: Record, claim: Claim) -> None:
         """Check that with a clock nothing is given beyond the horizon of the reply's ``now``."""
-        now = self._terms.tick_at(after.last_us + after.offset_us)
+        now = self._terms.tick_at(step.last_us + step.offset_us)
         told = self._terms.tick_at(claim.now_us)
         if told != now:
             raise Violation(f"the reply to a {name} has another time than the record")

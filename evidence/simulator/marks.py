@@ -62,6 +62,9 @@ MARKS = {
     "strict": "a counter issued a value that was fetched when it was requested",
     "counter refused": "a verb found a counter that was lost, replaced or older",
     "counter moved on": "a lost counter was restarted after all values that it ever gave",
+    "shelf lost": "the store lost the record of one shelf",
+    "all shelves asked": "a step on one shelf was not enough, and was repeated on all",
+    "no slot is free on a shelf": "a shelf had no free slot, and others were asked",
     "minted": "IDs were issued without a claim",
 }
 

@@ -10,18 +10,17 @@ names its request (a nonce, here the token). A reply to another request is disca
 after it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
-from evidence.simulator.loss import UNKNOWN
 from evidence.simulator.order import Base
 from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
-from frazil.registries.base import RecordRegistry
+from frazil.registries.shelves import AllNeeded, Reply, ShelvedRegistry, Verb
 
 if TYPE_CHECKING:
     from evidence.simulator.process import Process
@@ -34,7 +33,7 @@ _TIMEOUT_US = 200_000
 _USUAL_US = 2_000
 
 # The name of the verb, the token of the request, and the answer.
-Reply: TypeAlias = "tuple[str, str, object]"
+Sent: TypeAlias = "tuple[str, str, object]"
 # The name of a request's verb, the request, what its member knew then of the store's clock, and
 # when it was sent.
 About: TypeAlias = "tuple[str, VerbRequest, int, int]"
@@ -50,7 +49,7 @@ class Link:
     def __init__(self, rng: Random) -> None:
         self.rng = rng
         self.until_us: dict[str, int] = {}
-        self.strays: list[Reply] = []
+        self.strays: list[Sent] = []
         self.struck: list[Callable[[], None]] = []
 
     def ails(self, kind: str, now_us: int, chance: float = 1.0) -> bool:
@@ -63,65 +62,94 @@ class Link:
         return int(self.rng.random() * most_us)
 
 
-class SimulatedRegistry(RecordRegistry):
-    """A member's registry: the real verbs on the simulated store's record, over its link."""
+class Step(NamedTuple, Generic[Answer]):
+    """A verb, and the shelves that it is for; see ``ShelvedRegistry.step``."""
+
+    verb: Callable[[Record, int, str], Answer]
+    shelf: int | None
+    at: int
+
+
+class SimulatedRegistry(ShelvedRegistry):
+    """A member's registry: the real verbs on the simulated store's records, over its link."""
 
     def __init__(self, process: "Process", terms: Terms) -> None:
         super().__init__("simulated:", "default", terms)
+        self._count(process.world.schedule.shelves)
         self._process = process
-        self._about: About = "", VerbRequest(LastSeen(), 0, ""), UNKNOWN, 0
+        self._abouts: dict[str, About] = {}
+        self._token = ""  # of the request whose next step is taken
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         """See Registry."""
-        self._about = self._new("grant", ask)
+        self._ask("grant", ask)
         return super().grant(ask, want)
 
     def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
         """See Registry."""
-        self._about = self._new("mint", ask)
+        self._ask("mint", ask)
         return super().mint(ask, ticks)
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """See Registry."""
-        self._about = self._new("renew", ask)
+        self._ask("renew", ask)
         return super().renew(ask, until)
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry."""
-        self._about = self._new("release", ask)
+        self._ask("release", ask)
         return super().release(ask, used)
 
-    def _new(self, verb: str, ask: VerbRequest) -> About:
-        return verb, ask, self._process.knows_us, self._process.world.now_us
+    def _ask(self, verb: str, ask: VerbRequest) -> None:
+        about = verb, ask, self._process.knows_us, self._process.world.now_us
+        self._abouts[ask.token] = about
+
+    def _on(self, shelf: int, verb: Verb[Reply], ask: VerbRequest, *, free: bool = False) -> Reply:
+        self._token = ask.token
+        return super()._on(shelf, verb, ask, free=free)
+
+    def _on_all(self, verb: Verb[Reply], ask: VerbRequest) -> Reply:
+        self._token = ask.token
+        return super()._on_all(verb, ask)
+
+    def name_of(self, shelf: int) -> str:
+        """The number."""
+        return str(shelf)
 
     @contextmanager
-    def step(self) -> Iterator[tuple[Record, str]]:
-        """See RecordRegistry."""
-        store = self._process.world.store
-        record = store.copy()
-        yield record, store.incarnation
-        store.keep(record)
+    def locked(self, names: Sequence[str]) -> Iterator[tuple[list[Record], str]]:
+        """See ShelvedRegistry."""
+        store, shelves = self._process.world.store, [int(name) for name in names]
+        records = [store.copy(shelf) for shelf in shelves]
+        yield records, store.incarnation
+        store.keep(dict(zip(shelves, records, strict=True)))
 
     def reading_us(self) -> int:
         """The store's clock."""
         return self._process.world.store.clock.reading_us()
 
-    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+    def perform(
+        self, verb: Callable[[Record, int, str], Answer], shelf: int | None = None, at: int = 0
+    ) -> Answer:
         """See RecordRegistry. The request is sent and served, and the reply returns."""
-        process, about = self._process, self._about
+        process, about, step = self._process, self._abouts[self._token], Step(verb, shelf, at)
         world, link = process.world, process.link
         number, sent_us = world.store.number_request(), world.now_us
         self._strike()
-        self._send(about, verb, number)
+        self._send(about, step, number)
         answer: Answer | None = None
-        error: FrazilError | None = None
+        error: FrazilError | AllNeeded | None = None
         try:
-            answer = self._serve(about, verb, number)
+            answer = self._serve(about, step, number)
         except ClockError as refused:
             world.marks.hit("witness refused")
             error = refused
         except ConfigError as refused:
             world.marks.hit("counter refused")
+            error = refused
+        except AllNeeded as refused:
+            full = refused.full_ticks is not None
+            world.marks.hit("no slot is free on a shelf" if full else "all shelves asked")
             error = refused
         except FrazilError as refused:
             error = refused
@@ -154,7 +182,7 @@ class SimulatedRegistry(RecordRegistry):
             world.marks.hit("struck while asking")
             world.at(world.now_us + int(link.rng.random() * _USUAL_US), strike)
 
-    def _send(self, about: About, verb: Callable[[Record, int, str], object], number: int) -> None:
+    def _send(self, about: About, step: "Step[Answer]", number: int) -> None:
         """Send a request. Raises RegistryUnavailable if it does not arrive in time."""
         process, world, link = self._process, self._process.world, self._process.link
         longest_us = world.schedule.horizon_us
@@ -166,37 +194,37 @@ class SimulatedRegistry(RecordRegistry):
             world.marks.hit("request lost")
             self._time_out(done=False)
         if link.ails("reordering", world.now_us, 0.3):
-            world.at(self._late_us(), partial(self._come_late, about, verb, number, link.strays))
+            world.at(self._late_us(), partial(self._come_late, about, step, number, link.strays))
             self._time_out(done=False)
-        if self._is_away(about):
+        if self._is_away(about, step):
             world.marks.hit("store down")
             self._time_out(done=False)
         if world.store.silent:
             world.marks.hit("told by a member")
         if link.ails("repeats", world.now_us, 0.5):
             later_us = world.now_us + int(link.rng.random() * longest_us)
-            world.at(later_us, partial(self._again, about, verb))
+            world.at(later_us, partial(self._again, about, step))
 
-    def _serve(
-        self, about: About, verb: Callable[[Record, int, str], Answer], number: int
-    ) -> Answer:
+    def _serve(self, about: About, step: "Step[Answer]", number: int) -> Answer:
         world = self._process.world
         name, ask, knows_us, sent_us = about
-        before = world.store.record
+        store = world.store
+        before, locked = store.record, store.locked(step.shelf)
         guard, offset_us = before.guard, before.offset_us
-        with self.step() as (record, incarnation):
+        with self.step(step.shelf, step.at) as (record, incarnation):
             reading_us = world.store.clock.reading_us()
-            answer = verb(record, reading_us, incarnation)
+            answer = step.verb(record, reading_us, incarnation)
+        stepped, record = record, world.store.record
         untold = world.store.waits and not world.store.losses[-1].told
         grants = name in ("grant", "mint") and isinstance(answer, Claim)
         world.store.serve(knows_us, sent_us, grants=grants)
         forgot = self.terms.timed and bool(world.store.losses)
         waits = world.store.waits
-        world.ledger.verb(name, ask, before, record, answer, waits=waits, forgot=forgot)
+        world.ledger.verb(name, ask, before, record, answer, stepped, waits=waits, forgot=forgot)
         if untold and world.store.losses[-1].told:
             world.marks.hit("told of a loss")
         if self.terms.timed:
-            world.order.verb(before, record, world.now_us)
+            world.order.verb(locked, stepped, world.now_us, store.records)
         marks = world.marks
         if record.guard > guard:
             marks.hit("guard hit")
@@ -212,31 +240,32 @@ class SimulatedRegistry(RecordRegistry):
         self._note(name, ask, before, record, answer)
         return answer
 
-    def _is_away(self, about: About) -> bool:
+    def _is_away(self, about: About, step: "Step[Answer]") -> bool:
         """Whether the store does not answer this request now."""
         store = self._process.world.store
-        return self._process.world.now_us < store.down_until_us or store.hides_from(about[1].seen)
+        hidden = store.hides_from(about[1].seen, step.shelf)
+        return hidden or self._process.world.now_us < store.down_until_us
 
-    def _again(self, about: About, verb: Callable[[Record, int, str], object]) -> None:
+    def _again(self, about: About, step: "Step[Answer]") -> None:
         """Serve a repeated request; its reply is discarded."""
-        if self._is_away(about):
+        if self._is_away(about, step):
             return
         self._process.world.marks.hit("request repeated")
-        with suppress(FrazilError):
-            self._serve(about, verb, self._process.world.store.number_request())
+        with suppress(FrazilError, AllNeeded):
+            self._serve(about, step, self._process.world.store.number_request())
 
     def _come_late(
         self,
         about: About,
-        verb: Callable[[Record, int, str], object],
+        step: "Step[Answer]",
         number: int,
-        connection: list[Reply],
+        connection: list[Sent],
     ) -> None:
         """Serve a request that its member has given up; the reply goes to the connection."""
-        if self._is_away(about):
+        if self._is_away(about, step):
             return
-        with suppress(FrazilError):
-            connection.append((about[0], about[1].token, self._serve(about, verb, number)))
+        with suppress(FrazilError, AllNeeded):
+            connection.append((about[0], about[1].token, self._serve(about, step, number)))
 
     def _read_stray(self, about: About) -> object:
         """Read the first reply on the connection, which is to another request."""

@@ -18,6 +18,7 @@ cannot see. Each ID is compared with its own share of the bound, which locates a
 the greatest tick of all earlier IDs, which is the promise.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evidence.simulator.clock import SMEAR_PPM
@@ -61,11 +62,13 @@ class Order:
         self._top_us = 0
         self._bases: dict[int, Base] = {}
 
-    def verb(self, before: Record, after: Record, true_us: int) -> None:
+    def verb(
+        self, before: Record, after: Record, true_us: int, shelves: Sequence[Record] = ()
+    ) -> None:
         """Check after a verb that ``now`` is no further ahead than the clock accounts for.
 
         A step of the clock is counted from the record's last reading, which may be an old one if
-        the store has forgotten later ones.
+        the store has forgotten later ones. shelves: those that may have this reading.
         """
         error_us = after.last_us - true_us
         last = before.revision, before.last_us
@@ -74,7 +77,9 @@ class Order:
         if step_us > 0 and not (step_us > JUMP_US and right):
             self._clock_ahead_us += step_us
         self._clock_ahead_us = max(self._clock_ahead_us, error_us)
-        self._errors_us[after.revision, after.last_us] = error_us
+        for record in (after, *shelves):
+            if record.last_us == after.last_us:
+                self._errors_us[record.revision, record.last_us] = error_us
         ahead_us = error_us + after.offset_us
         if ahead_us > self._clock_ahead_us:
             most = f"its clock accounts for {self._clock_ahead_us}"

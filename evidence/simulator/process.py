@@ -14,7 +14,7 @@ from weakref import ref
 
 from evidence.simulator.clock import BootClock, WrongClock
 from evidence.simulator.loss import UNKNOWN
-from evidence.simulator.network import Link, SimulatedRegistry
+from evidence.simulator.network import Link
 from evidence.simulator.order import CRYSTAL_PPM, Base
 from evidence.simulator.striking import Striker, Struck
 from evidence.simulator.violation import Violation
@@ -148,7 +148,7 @@ class Process:
         self.rng = Random(f"{world.schedule.seed} {number}")  # noqa: S311 - no secrets
         self.link = Link(Random(f"{world.schedule.seed} {number} link"))  # noqa: S311 - the same
         self.clock = WrongClock(lambda: world.now_us)
-        self.registry = SimulatedRegistry(self, world.terms)
+        self.registry = world.parts.registry(self, world.plain_terms)
         self.life = 0
         self.era = 1
         self.paused_until_us = 0

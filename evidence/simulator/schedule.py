@@ -45,13 +45,14 @@ _USUAL = (
     "restore",
     "silent loss",
 )
-KINDS = (*_USUAL, "exception", "successor")
+KINDS = (*_USUAL, "exception", "successor", "shelf lost")
 _IN_A_FAILOVER = ("pause", "partition", "delay", "loss", "reply loss", "store clock steps", "mint")
 _OF_LIFE = ("pause", "crash", "fork", "close", "mint")
 _TICKS_US = (1_000, 1_000, 10_000, 100_000, 1_000_000)
 _HORIZONS_US = (50_000, 1_000_000, 5_000_000, 60_000_000, 600_000_000)
 
 _AXES = ("time", "time", "time", "time", "time", "time", "run", "sequence", "sequence")
+_SHELVED = 0.4
 _BLOCKS = (1, 1, 3, 10, 50)
 _KEPT_HORIZONS = (0, 0.5, 3, 3, 100)
 
@@ -126,7 +127,7 @@ class Schedule:
 
     keep_us: how long after its last ID a member keeps its claim. axis: the layout's axis. block:
     how many runs or counter values are taken at a time; a counter
-    with one value at a time is *strict*.
+    with one value at a time is *strict*. shelves: how many records the namespace has.
     """
 
     seed: int
@@ -143,6 +144,7 @@ class Schedule:
     axis: str = "time"
     block: int = 1
     keep_us: int = 0
+    shelves: int = 1
 
     @classmethod
     def draw(cls, seed: int) -> "Schedule":
@@ -165,7 +167,7 @@ class Schedule:
         if over.random() < 0.2:
             faults += _failovers(over, members, lasts_us, horizon_us)
         keeping = random.Random(f"{seed} keep")  # noqa: S311 - separate, as above
-        return cls(
+        drawn = cls(
             seed=seed,
             tick_us=tick_us,
             horizon_us=horizon_us,
@@ -181,6 +183,7 @@ class Schedule:
             block=other.choice(_BLOCKS),
             keep_us=int(horizon_us * keeping.choice(_KEPT_HORIZONS)),
         )
+        return _on_shelves(drawn)
 
     @classmethod
     def draw_failovers(cls, seed: int) -> "Schedule":
@@ -190,7 +193,7 @@ class Schedule:
         horizon_us, members = drawn.horizon_us, rng.randint(1, 4)
         lasts_us = rng.randint(4, 12) * horizon_us
         faults = _failovers(rng, members, lasts_us, horizon_us)
-        return replace(
+        drawn = replace(
             drawn,
             axis="time",
             node_bits=rng.choice((0, 1, 1, 2)),
@@ -198,6 +201,7 @@ class Schedule:
             lasts_us=lasts_us,
             faults=tuple(sorted(faults, key=lambda fault: fault.at_us)),
         )
+        return _on_shelves(drawn)
 
     def without(self, faults: tuple[Fault, ...]) -> "Schedule":
         """The same schedule with only these faults."""
@@ -224,6 +228,7 @@ class Schedule:
         new = "initialised" if self.initialised else "a first use"
         new += ", guarded walks" if self.guarded else ""
         new += f", blocks of {self.block}" if self.axis != "time" else ""
+        new += f", {self.shelves} shelves" if self.shelves > 1 else ""
         new += f", claims kept for {self.keep_us / 1e6:g} s"
         horizon_s, lead_s, lasts_s = self.horizon_us / 1e6, self.lead_us / 1e6, self.lasts_us / 1e6
         lines = [
@@ -232,3 +237,15 @@ class Schedule:
             *map(str, self.faults),
         ]
         return "\n".join(lines)
+
+
+def _on_shelves(drawn: Schedule) -> Schedule:
+    """The same schedule, in a part of the seeds with several shelves, some of which are lost."""
+    rng = random.Random(f"{drawn.seed} shelves")  # noqa: S311 - separate: others stay
+    if drawn.axis != "time" or not drawn.node_bits or rng.random() >= _SHELVED:
+        return replace(drawn, shelves=1)
+    shelves = rng.randint(2, min(4, 1 << drawn.node_bits))
+    many = rng.choice((0, 0, 1, 5))
+    lost = [_fault(rng, ["shelf lost"], drawn.members, drawn.lasts_us) for _ in range(many)]
+    faults = sorted((*drawn.faults, *lost), key=lambda fault: fault.at_us)
+    return replace(drawn, shelves=shelves, faults=tuple(faults))

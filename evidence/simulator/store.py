@@ -13,24 +13,29 @@ does not end a loss. As in a real store, the part of an incarnation before "/" i
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from evidence.simulator.clock import WrongClock
 from evidence.simulator.loss import Loss
 from frazil.claims.claim import LastSeen
 from frazil.claims.record import Record
+from frazil.claims.shelves import united
 from frazil.claims.slots import SlotTable
 
 __all__ = ["SimulatedStore"]
 
+Records: TypeAlias = tuple[Record, ...]
+
+_REVISIONS = 1 << 32
 _TAIL = 30
 _WRITES = 300
 _BACKUPS = 8
 
 
 class SimulatedStore:
-    """A namespace's record, and its faults."""
+    """A namespace's records, one for each shelf, and their faults."""
 
     def __init__(
         self,
@@ -38,13 +43,16 @@ class SimulatedStore:
         clock: WrongClock,
         true_us: Callable[[], int],
         margin_us: int,
+        shelves: int,
+        nodes: int,
     ) -> None:
+        self._nodes = nodes
         self._record_type = record_type
         self._true_us = true_us
         self._margin_us = margin_us
         self.losses: list[Loss] = []
         self.clock = clock
-        self.record = record_type(slots=SlotTable())
+        self.records: Records = tuple(self._empty(shelf) for shelf in range(shelves))
         self.incarnation = "1/1"
         self._starts = 1
         self._data = 1
@@ -56,8 +64,14 @@ class SimulatedStore:
         self._requests = 0
         self._newest: dict[int, int] = {}
         self._writes = 0
-        self._tail: deque[tuple[int, Record]] = deque(maxlen=_WRITES)
-        self._backups: deque[Record] = deque(maxlen=_BACKUPS)
+        self._tail: deque[tuple[int, Records]] = deque(maxlen=_WRITES)
+        self._backups: deque[Records] = deque(maxlen=_BACKUPS)
+
+    @property
+    def record(self) -> Record:
+        """One record of all shelves, to be read; its revision counts all writes."""
+        revision = sum(record.revision for record in self.records)
+        return replace(united(self.records, self._nodes), revision=revision)
 
     @property
     def waits(self) -> bool:
@@ -71,10 +85,17 @@ class SimulatedStore:
                 loss.hear(knows_us, sent_us)
                 loss.granted = grants
 
-    def hides_from(self, seen: LastSeen) -> bool:
-        """Whether history was lost and this member would not notice."""
-        record = self.record
+    def locked(self, shelf: int | None) -> Record:
+        """What a step on a shelf, or on all, reads; with the revision of the last reading."""
+        records = self.records if shelf is None else (self.records[shelf],)
+        newest = max(records, key=lambda record: record.last_us)
+        return replace(united(records, self._nodes), revision=newest.revision)
+
+    def hides_from(self, seen: LastSeen, shelf: int | None) -> bool:
+        """Whether history was lost and this member would not notice on a shelf (None: on all)."""
+        record = self.records[seen.shelf]
         remembers = seen.sid == record.sid and seen.revision > record.revision
+        remembers = remembers and shelf in (None, seen.shelf)
         moved_on = not record.top_us and seen.reach <= record.guard  # a counter, since then
         return self.silent and (moved_on or not remembers)
 
@@ -91,21 +112,23 @@ class SimulatedStore:
         self._newest[member] = number
         return False if overtaken else None
 
-    def copy(self) -> Record:
-        """The record for a verb to change."""
-        slots = self.record.slots
-        assert isinstance(slots, SlotTable)
-        return replace(self.record, slots=SlotTable(slots))
+    def copy(self, shelf: int) -> Record:
+        """The record of a shelf for a verb to change."""
+        record = self.records[shelf]
+        assert isinstance(record.slots, SlotTable)
+        return replace(record, slots=SlotTable(record.slots))
 
-    def keep(self, record: Record) -> None:
-        """Keep the record that a verb has changed."""
-        self._tail.append((self._true_us(), self.record))
+    def keep(self, changed: Mapping[int, Record]) -> None:
+        """Keep the records that a verb has changed, by number."""
+        self._tail.append((self._true_us(), self.records))
         self._writes += 1
         if self._writes % 16 == 0:
-            self._backups.append(self.record)
-        self.record = record
+            self._backups.append(self.records)
+        self.records = tuple(changed.get(n, record) for n, record in enumerate(self.records))
         self.silent = False
-        self.forgotten = not record.incarnation  # a counter's record that notes a loss
+        record = self.record
+        if len(changed) == len(self.records):
+            self.forgotten = not record.incarnation  # a counter's record that notes a loss
         now_us = record.last_us + record.offset_us
         self.ever_top_us = max(self.ever_top_us, now_us)
         self.ever_ahead_us = max(self.ever_ahead_us, now_us - self._true_us())
@@ -126,12 +149,12 @@ class SimulatedStore:
 
     def take_over(self, missed_us: int, behind_us: int) -> None:
         """Come back as a replica that missed the writes of some time, with a clock behind."""
-        since_us, record = self._true_us() - missed_us, self.record
+        since_us, records = self._true_us() - missed_us, self.records
         for until_us, earlier in reversed(self._tail):
             if until_us <= since_us:
                 break
-            record = earlier
-        self._forget(record)
+            records = earlier
+        self._forget(records)
         self.restart(replaced=True)
         self.clock.thaw()
         self.clock.step(-behind_us)
@@ -153,10 +176,20 @@ class SimulatedStore:
         """Lose all data, without another sign of it."""
         if self.silent:
             self.restart()  # otherwise other data would show at the next start, like a loss
-        self._forget(self._record_type(slots=SlotTable()))
+        self._forget(tuple(self._empty(shelf) for shelf, _ in enumerate(self.records)))
 
-    def _forget(self, record: Record) -> None:
-        self.record = record
+    def lose_shelf(self, shelf: int) -> None:
+        """Lose the record of one shelf, without another sign of it."""
+        if self.silent:
+            self.restart()
+        self._forget((*self.records[:shelf], self._empty(shelf), *self.records[shelf + 1 :]))
+
+    def _empty(self, shelf: int) -> Record:
+        """A record that does not exist. No two shelves have a revision in common."""
+        return self._record_type(slots=SlotTable(), revision=shelf * _REVISIONS)
+
+    def _forget(self, records: Records) -> None:
+        self.records = records
         self._tail.clear()
         self.forgotten = True
         if self.waits:

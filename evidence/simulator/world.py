@@ -22,6 +22,7 @@ from evidence.simulator.faults import strike
 from evidence.simulator.ledger import Ledger
 from evidence.simulator.loss import is_outside
 from evidence.simulator.marks import Marks
+from evidence.simulator.network import SimulatedRegistry
 from evidence.simulator.order import Order
 from evidence.simulator.process import Process, SimulatedSense
 from evidence.simulator.schedule import Fault, Schedule
@@ -29,6 +30,7 @@ from evidence.simulator.store import SimulatedStore
 from evidence.simulator.violation import Overlap, Violation
 from frazil.claims.claim import LastSeen, VerbRequest
 from frazil.claims.record import Record
+from frazil.claims.shelves import counted, divided, united
 from frazil.generator.block_policy import BlockPolicy
 from frazil.generator.kept_walk import walk_arguments
 from frazil.generator.order import Order as IdOrder
@@ -57,6 +59,7 @@ class Parts:
     walk: type[Walk] | None = None
     timed: type[TimedPolicy] = TimedPolicy
     blocks: type[BlockPolicy] = BlockPolicy
+    registry: type[SimulatedRegistry] = SimulatedRegistry
     notices_forks: bool = True
     matches_replies: bool = True
 
@@ -91,7 +94,8 @@ class World:
         self.now_us = _START_US
         self.marks = Marks()
         self.scheme = _scheme(schedule.layout)
-        self.terms = terms_of(self.scheme, schedule.horizon_us)
+        self.plain_terms = terms_of(self.scheme, schedule.horizon_us)
+        self.terms = counted(self.plain_terms, schedule.shelves)
         self.ledger = Ledger(self.terms, *schedule.low_bits)
         self.order = Order(self.terms, schedule.lead_us)
         self.ids_order: IdOrder | None = None  # if the members answer each other's IDs
@@ -103,6 +107,8 @@ class World:
             WrongClock(lambda: self.now_us),
             lambda: self.now_us,
             schedule.horizon_us // 16,
+            schedule.shelves,
+            self.terms.nodes,
         )
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._waiting = 0
@@ -120,10 +126,12 @@ class World:
         self.started_us = self.now_us
 
     def _initialise(self) -> None:
-        record = self.store.copy()
         ask = VerbRequest(LastSeen(), self.now_us, "start")
-        record.initialise(self.terms, ask, self.now_us, self.store.incarnation, 0)
-        self.store.keep(record)
+        records = {shelf: self.store.copy(shelf) for shelf in range(self.schedule.shelves)}
+        whole = united(list(records.values()), self.terms.nodes)
+        whole.initialise(self.terms, ask, self.now_us, self.store.incarnation, 0)
+        divided(whole, list(records.values()))
+        self.store.keep(records)
 
     def new_walk(self, identity: SimulatedSense) -> Walk:
         """A walk of this world's scheme."""
@@ -177,11 +185,11 @@ class World:
             return
         if store.silent:
             store.restart(replaced=True)
-        record = store.copy()
+        record = store.copy(0)  # a counter has one record
         ask = VerbRequest(LastSeen(), self.now_us, f"help{self.now_us}")
         start = self.ledger.moved_on(record)
         record.initialise(self.terms, ask, self.now_us, store.incarnation, start)
-        store.keep(record)
+        store.keep({0: record})
         self.marks.hit("counter moved on")
 
     def is_paused(self, holder: str) -> bool:

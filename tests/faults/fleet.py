@@ -7,12 +7,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import frazil
 from tests.processes.harness import Processes, count
 from tests.tools.verbs import new
 from tests.tools.waiting import until
 
 TIGHT = "sign:1=0 time:41 node:1 sequence:21 @10ms since 2025-01-01T00:00:00Z"
+SHELVED = "sign:1=0 time:41 node:9 sequence:13 @10ms since 2025-01-01T00:00:00Z"
+"""Of so many node numbers that a namespace has two records."""
+
+RECORDS = pytest.mark.parametrize("scheme", [TIGHT, SHELVED], ids=["one record", "two"])
 UNHURRIED = "300s"
 """The timeout of calls of which none may fail: longer than a test waits for them.
 

@@ -17,7 +17,7 @@ import psycopg
 import frazil
 from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
-from frazil.inputs.url import parse_url
+from frazil.registries import connect
 from frazil.registries.postgres.registry import PostgresRegistry
 from tests.servers.clock import SteppedClock
 from tests.servers.postgres import Postgres, postgres, programs
@@ -45,8 +45,9 @@ def set_up(
 ) -> PostgresRegistry:
     """The registry of a namespace with ``frazil_id``; its record is new."""
     scheme = frazil.scheme()
-    url = parse_url(server.url(options=f"?horizon={horizon}", **place))
-    registry = PostgresRegistry(url, namespace, scheme)
+    url = server.url(options=f"?horizon={horizon}", **place)
+    registry = connect(url, namespace, scheme)
+    assert isinstance(registry, PostgresRegistry)
     begin(registry)
     registry.add_ids(ask_of(LastSeen()), scheme)
     return registry

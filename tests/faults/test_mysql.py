@@ -7,16 +7,17 @@ from pathlib import Path
 
 from frazil.registries.mysql.registry import statements
 from tests.canary import canary
-from tests.faults.fleet import UNHURRIED
+from tests.faults.fleet import RECORDS, UNHURRIED
 from tests.servers.clock import SteppedClock
 from tests.servers.mariadb import mariadb
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
 
 
-def test_killed_frozen_and_without_its_table(fleet):
+@RECORDS
+def test_killed_frozen_and_without_its_table(fleet, scheme):
     with mariadb() as server:
-        crowd = fleet(server.url("?horizon=2s"))
+        crowd = fleet(server.url("?horizon=2s"), scheme=scheme)
         crowd.start(3)
         ended = crowd.errors().count("no claim since")
         server.kill9()
@@ -52,8 +53,9 @@ def put_back(fleet, long="3s", age_s=1.5, **options):
         return crowd.repeats()
 
 
-def test_data_directory_put_back(fleet):
-    assert put_back(fleet) == 0
+@RECORDS
+def test_data_directory_put_back(fleet, scheme):
+    assert put_back(fleet, scheme=scheme) == 0
 
 
 @canary
@@ -70,8 +72,8 @@ def failover(fleet, long="3s", age_s=1.5, **options):
         replica = server.replica()
         try:
             crowd.start(2)
-            rows = "SELECT count(*) FROM frazil_namespace"
-            until(lambda: replica.sql(rows) == ((1,),), "the replica to have the row")
+            rows = "SELECT name FROM frazil_namespace ORDER BY name"
+            until(lambda: replica.sql(rows) == server.sql(rows), "the replica to have the rows")
             replica.sql("STOP SLAVE")
             time.sleep(age_s)
             crowd.start(2)
@@ -86,8 +88,9 @@ def failover(fleet, long="3s", age_s=1.5, **options):
             replica.close()
 
 
-def test_stale_replica_promoted(fleet):
-    assert failover(fleet) == 0
+@RECORDS
+def test_stale_replica_promoted(fleet, scheme):
+    assert failover(fleet, scheme=scheme) == 0
 
 
 @canary

@@ -10,7 +10,7 @@ import psycopg
 
 from frazil.registries.postgres.registry import schema
 from tests.canary import canary
-from tests.faults.fleet import UNHURRIED
+from tests.faults.fleet import RECORDS, UNHURRIED
 from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres
 from tests.tools.waiting import until
@@ -58,9 +58,10 @@ def test_frozen(fleet):
         assert crowd.repeats() == 0
 
 
-def test_dropped_table(fleet):
+@RECORDS
+def test_dropped_table(fleet, scheme):
     with postgres() as server:
-        crowd = fleet(server.url(options="?horizon=2s"))
+        crowd = fleet(server.url(options="?horizon=2s"), scheme=scheme)
         crowd.start(4)
         server.sql("DROP TABLE frazil.frazil_namespace")
         said = until(
@@ -92,14 +93,14 @@ def test_its_clock_stepped_back_and_forward(fleet):
         assert crowd.repeats() == 0
 
 
-def failover(fleet, broken=""):
+def failover(fleet, **options):
     with postgres() as server:
         replica = server.replica()
         try:
             hosts = f"127.0.0.1:{server.port},127.0.0.1:{replica.port}"
-            options = "target_session_attrs=read-write&horizon=3s"
-            url = f"postgresql://postgres@{hosts}/postgres?{options}"
-            crowd = fleet(url, broken=broken, lead="3s")
+            query = "target_session_attrs=read-write&horizon=3s"
+            url = f"postgresql://postgres@{hosts}/postgres?{query}"
+            crowd = fleet(url, lead="3s", **options)
             crowd.start(2)
             replica.sql("ALTER SYSTEM SET primary_conninfo = ''")
             replica.sql("SELECT pg_reload_conf()")
@@ -115,10 +116,12 @@ def failover(fleet, broken=""):
             replica.close()
 
 
-def test_missed_writes(fleet):
-    assert failover(fleet) == 0
+@RECORDS
+def test_missed_writes(fleet, scheme):
+    assert failover(fleet, scheme=scheme) == 0
 
 
 @canary
-def test_this_test_can_see(fleet):
-    assert failover(fleet, broken="unguarded_store") > 0
+@RECORDS
+def test_this_test_can_see(fleet, scheme):
+    assert failover(fleet, broken="unguarded_store", scheme=scheme) > 0

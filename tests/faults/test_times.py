@@ -18,7 +18,7 @@ from tests.servers.mariadb import mariadb
 from tests.servers.postgres import postgres
 from tests.servers.redis import Server, three
 from tests.servers.zookeeper import zookeeper
-from tests.tools.verbs import ICICLE
+from tests.tools.verbs import ONE_RECORD
 
 TICK_US = 1000
 MEMBERS, SECONDS = 8, 5
@@ -93,14 +93,14 @@ def ahead_us(ids, seconds):
     until_s, found = time.monotonic() + seconds, []
     while time.monotonic() < until_s:
         one = ids()
-        found.append(ICICLE.layout.epoch_us + (one >> 22) * TICK_US - time.time_ns() // 1000)
+        found.append(ONE_RECORD.layout.epoch_us + (one >> 22) * TICK_US - time.time_ns() // 1000)
         time.sleep(0.001)
     return max(found)
 
 
 def ahead_after_a_wait(kind, server):
     """Of a generator that wants long claims, and whose renewal waits for the row."""
-    with frazil.open(server.url(), timeout="10s") as ids:
+    with frazil.open(server.url(), ONE_RECORD, timeout="10s") as ids:
         ahead_us(ids, 3)
         with locked(kind, server):
             return ahead_us(ids, LOCKED_S + 1.5)
@@ -112,7 +112,7 @@ def test_a_wait_for_the_row_puts_no_id_ahead(kind, start, monkeypatch):
         return (sent_ns + heard_ns) // 2
 
     with start() as server:
-        frazil.init(server.url(), new=True)
+        frazil.init(server.url(), ONE_RECORD, new=True)
         assert ahead_after_a_wait(kind, server) <= TICK_US
         monkeypatch.setattr(keeper, "reading_ns", middle)
         tries = (ahead_after_a_wait(kind, server) for _ in range(4))  # not every renewal waits

@@ -7,14 +7,15 @@ import pytest
 import frazil
 from frazil.registries import connect
 from tests.canary import canary
-from tests.faults.fleet import TIGHT
+from tests.faults.fleet import RECORDS, TIGHT
 from tests.servers.zookeeper import zookeeper
 from tests.tools.waiting import until
 
 
-def test_killed_frozen_and_without_its_node(fleet):
+@RECORDS
+def test_killed_frozen_and_without_its_nodes(fleet, scheme):
     with zookeeper() as servers:
-        crowd = fleet(servers.url("?horizon=2s"))
+        crowd = fleet(servers.url("?horizon=2s"), scheme=scheme)
         crowd.start(3)
         ended = crowd.errors().count("no claim since")
         servers.kill9()
@@ -27,7 +28,8 @@ def test_killed_frozen_and_without_its_node(fleet):
         servers.signal_all(signal.SIGCONT)
         crowd.progress()
         with servers.client() as client:
-            client.delete("/frazil/record/default")
+            for name in client.get_children("/frazil/record"):
+                client.delete(f"/frazil/record/{name}")
         crowd.start(1)
         crowd.progress()
         assert crowd.repeats() == 0
@@ -45,32 +47,33 @@ def test_its_leader_killed(fleet):
         assert crowd.repeats() == 0
 
 
-def shortest_s(url):
+def shortest_s(url, scheme):
     """How long the shortest claim lasts from now on."""
-    registry = connect(url, "default", frazil.scheme(TIGHT))
+    registry = connect(url, "default", frazil.scheme(scheme))
     found = registry.look()
     registry.close()
     now = registry.terms.tick_at(found.now_us)
     return min(holding.until - now for holding in found.holdings) * registry.terms.tick_us / 1e6
 
 
-def put_back(fleet, count, broken=""):
+def put_back(fleet, count, broken="", scheme=TIGHT):
     """The data of all servers as it was before claims were given, under their holders."""
     with zookeeper(count) as servers:
-        crowd = fleet(servers.url("?horizon=20s"), broken=broken, lead="20s")
+        crowd = fleet(servers.url("?horizon=20s"), broken=broken, lead="20s", scheme=scheme)
         servers.save()
         crowd.start(2)
         # A new server takes a while, so the claims must be long: they double while they are used.
-        until(lambda: shortest_s(servers.url("?horizon=20s")) > 10, "long claims")
+        until(lambda: shortest_s(servers.url("?horizon=20s"), scheme) > 10, "long claims")
         servers.put_back()
         crowd.start(2)
         crowd.progress()
         return crowd.repeats()
 
 
+@RECORDS
 @pytest.mark.parametrize("count", [1, 3])
-def test_put_back(fleet, count):
-    assert put_back(fleet, count) == 0
+def test_put_back(fleet, count, scheme):
+    assert put_back(fleet, count, scheme=scheme) == 0
 
 
 @canary

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from evidence.simulator import Parts
+from evidence.simulator.network import SimulatedRegistry
 from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot
@@ -264,6 +265,25 @@ class CallsOnce(TimedPolicy):
         super().wake(error)
 
 
+class SharesASlot(SimulatedRegistry):
+    """Each shelf grants the last slot of the one before, too."""
+
+    def _count(self, count):
+        super()._count(count)
+        for shelf in range(1, count):
+            terms = self._shares[shelf]
+            slots = range(terms.slots.start - 1, terms.slots.stop)
+            self._shares[shelf] = replace(terms, slots=slots)
+
+
+class NoticedAlone(SimulatedRegistry):
+    """A shelf that shows a loss is made again alone, and the others go on."""
+
+    def _on(self, shelf, verb, ask, *, free=False):
+        terms, self._token = self._shares[shelf], ask.token
+        return self.perform(lambda record, *now: verb(record, terms, ask, *now), shelf)
+
+
 CANARIES = {
     case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(walk=case)
     for case in (
@@ -303,5 +323,7 @@ CANARIES = {
     "TimesTheMiddle": Parts(timed=TimesTheMiddle),
     "CallsOnce": Parts(timed=CallsOnce),
     "ForkUnnoticed": Parts(notices_forks=False),
+    "SharesASlot": Parts(registry=SharesASlot),
+    "NoticedAlone": Parts(registry=NoticedAlone),
     "RepliesUnmatched": Parts(matches_replies=False),
 }

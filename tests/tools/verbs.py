@@ -9,6 +9,7 @@ from frazil.registries import connect
 from frazil.system.steps import run_by
 
 ICICLE = frazil.scheme("icicle")
+ONE_RECORD = frazil.scheme("sign:1=0 time:41 node:8 sequence:14 @1ms since 2016-02-18")
 TICKETS = frazil.scheme("tickets")
 
 
@@ -17,7 +18,7 @@ def begin(registry: Any, start: int = 0) -> Any:
     return registry.initialise(ask_of(LastSeen()), start)
 
 
-def new(url: str, namespace: str, scheme: Any = ICICLE, start: int = 0) -> Any:
+def new(url: str, namespace: str, scheme: Any = ONE_RECORD, start: int = 0) -> Any:
     """A registry for a namespace that is new."""
     registry = connect(url, namespace, scheme)
     begin(registry, start)

@@ -85,7 +85,8 @@ class LastSeen(NamedTuple):
     The rest is a member's own (see ``VerbRequest.memory``). reach: the first tick that nothing in
     this store can have reached, as far as the member knows; a counter's reply has the one after the
     value at which a person let it start. sent_us and told_us are times of its boot clock: when it
-    sent the request of that reply, and when it was first told this ``sid``.
+    sent the request of that reply, and when it was first told this ``sid``. shelf: the part of the
+    record whose revision this is (see ``shelves``).
     """
 
     sid: str = ""
@@ -94,6 +95,7 @@ class LastSeen(NamedTuple):
     reach: int = 0
     sent_us: int = -1
     told_us: int = 0
+    shelf: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,7 @@ class VerbRequest:
             if clock > terms.tick_at(told.now_us) + terms.slack_ticks:
                 reach = max(reach, clock + terms.wait_ticks)
         told_us = self.seen.told_us if same else heard_us
-        return LastSeen(told.sid, told.revision, told.now_us, reach, self.boot_us, told_us)
+        return told._replace(reach=reach, sent_us=self.boot_us, told_us=told_us)
 
 
 @dataclass(frozen=True, slots=True)

@@ -421,9 +421,9 @@ class Record:
 
 def exhausted(terms: Terms) -> LayoutExhausted:
     """The error if every slot is used to its end."""
-    what = "time field" if terms.timed else "counter"
+    what, layout = "time field" if terms.timed else "counter", terms.layout.partition(" | ")[0]
     return LayoutExhausted(
-        f"the {what} of {terms.layout!r} is used up ({terms.end}); choose a wider layout in a "
+        f"the {what} of {layout!r} is used up ({terms.end}); choose a wider layout in a "
         "new namespace",
         limit=terms.end,
     )

@@ -219,7 +219,15 @@ class RecordRegistry(Registry, ABC):
 
         Stores with optimistic transactions override this to repeat a step after a conflict.
         """
-        with self.step() as (record, incarnation):
+        return self.kept(self.step(), verb)
+
+    def kept(
+        self,
+        step: AbstractContextManager[tuple[Record, str]],
+        verb: Callable[[Record, int, str], Answer],
+    ) -> Answer:
+        """The answer of a verb in a step. What it noticed of a loss is saved although it raises."""
+        with step as (record, incarnation):
             try:
                 return verb(record, self.reading_us(), incarnation)
             except LossNoticed as error:

@@ -1,7 +1,8 @@
-"""A record in a row of an SQL server: what the registries of PostgreSQL and MySQL have in common.
+"""Records in rows of an SQL server: what the registries of PostgreSQL and MySQL have in common.
 
-A verb locks the row and reads it with the server's clock, and replaces what it read. A transaction
-that collides with another is repeated. The table is made when a namespace is initialised.
+A verb locks the row of a shelf (or of all) and reads it with the server's clock, and replaces what
+it read. A transaction that collides with another is repeated. The table is made when a namespace is
+initialised.
 """
 
 import time
@@ -15,9 +16,10 @@ from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.inputs.url import Url
-from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry
+from frazil.registries.base import RECORD_COLUMNS, Answer
 from frazil.registries.commands import init_command
 from frazil.registries.shared_links import SharedLinks
+from frazil.registries.shelves import ShelvedRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.system.chance import jitter
 
@@ -32,7 +34,7 @@ class Collided(RegistryUnavailable):
     """The server rolled a transaction back, because it collided with another."""
 
 
-class TableRegistry(RecordRegistry):
+class TableRegistry(ShelvedRegistry):
     """A registry in a table of a server."""
 
     _links: SharedLinks[Any]
@@ -62,9 +64,11 @@ class TableRegistry(RecordRegistry):
         """See RecordRegistry: the server's clock, read after the row was locked."""
         return self._read_us
 
-    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+    def perform(
+        self, verb: Callable[[Record, int, str], Answer], shelf: int | None = None, at: int = 0
+    ) -> Answer:
         try:
-            return self._repeated(verb)
+            return self._repeated(verb, shelf, at)
         except NoTable as error:
             raise ConfigError(
                 f"{self.url}: table frazil_namespace does not exist; create it with "
@@ -75,13 +79,15 @@ class TableRegistry(RecordRegistry):
         except Collided as error:
             raise RegistryUnavailable(str(error.args[0]), **error.facts) from error
 
-    def _repeated(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+    def _repeated(
+        self, verb: Callable[[Record, int, str], Answer], shelf: int | None, at: int
+    ) -> Answer:
         for tried in range(1, _TRIES):
             try:
-                return super().perform(verb)
+                return super().perform(verb, shelf, at)
             except Collided:
                 time.sleep(jitter(0.0, 0.01 * 2**tried))
-        return super().perform(verb)
+        return super().perform(verb, shelf, at)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         try:

@@ -11,13 +11,13 @@ import pytest
 import frazil
 from frazil.registries import connect
 from tests.tools.forks import child
-from tests.tools.verbs import ICICLE, begin, mint
+from tests.tools.verbs import ONE_RECORD, begin, mint
 from tests.tools.waiting import until
 
 
 def open_some(url, count):
     """Registries of namespaces that are set up."""
-    made = [connect(url, f"{secrets.token_hex(4)}-{i}", ICICLE) for i in range(count)]
+    made = [connect(url, f"{secrets.token_hex(4)}-{i}", ONE_RECORD) for i in range(count)]
     for each in made:
         begin(each)
     return made

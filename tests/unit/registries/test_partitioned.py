@@ -12,7 +12,7 @@ from frazil.errors import ClockError, ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.servers.redis import Server, until
-from tests.tools.verbs import ICICLE, begin, grant, new
+from tests.tools.verbs import ONE_RECORD, begin, grant, new
 
 HOUR_S = 3600
 
@@ -41,7 +41,7 @@ def test_a_member_that_moved_reports_to_the_store_that_it_left(pair, reported):
     """That lost the last claim there meanwhile, and whose clock is set back."""
     hosts = ",".join(f"127.0.0.1:{server.port}" for server in pair)
     url = f"redis://{hosts}?horizon=1s"
-    member, newcomer = (connect(url, "x", ICICLE) for _ in range(2))
+    member, newcomer = (connect(url, "x", ONE_RECORD) for _ in range(2))
     begin(member)
     left = member.parts[0]
     member._at = 0
@@ -100,11 +100,11 @@ def test_the_error_is_raised_where_no_server_is_left(pair, url):
     for server in pair:
         step(server)
     with pytest.raises(ClockError, match="correct the wrong one"):
-        grant(connect(url, "x", ICICLE))
+        grant(connect(url, "x", ONE_RECORD))
     pair[0].kill()
     for _ in range(4):  # whichever is asked first
         with pytest.raises(RegistryUnavailable):
-            grant(connect(url, "x", ICICLE))
+            grant(connect(url, "x", ONE_RECORD))
 
 
 def test_a_wrong_store_is_not_left_out_of_a_new_namespace_unnoticed(pair, url):
@@ -115,7 +115,7 @@ def test_a_wrong_store_is_not_left_out_of_a_new_namespace_unnoticed(pair, url):
 
 def test_a_namespace_is_not_new_where_one_store_has_a_record(pair, url):
     """A store that was emptied may have claims that are held."""
-    registry = connect(url, "x", ICICLE)
+    registry = connect(url, "x", ONE_RECORD)
     for part in registry.parts:
         grant(part)
     pair[0].do("FLUSHALL")
@@ -123,8 +123,8 @@ def test_a_namespace_is_not_new_where_one_store_has_a_record(pair, url):
     with pytest.raises(ConfigError, match="leave out --new"):
         new(url, "x")
     with pytest.raises(ConfigError, match="leave out --new"):
-        frazil.init(url, namespace="x", new=True)
+        frazil.init(url, namespace="x", scheme=ONE_RECORD, new=True)
     assert registry.parts[0].look() is None
     assert registry.parts[1].look().holdings == before.holdings
-    assert frazil.init(url, namespace="x") is True
+    assert frazil.init(url, namespace="x", scheme=ONE_RECORD) is True
     assert isinstance(grant(registry.parts[0]), Wait)  # for a member that was not there before

@@ -12,7 +12,7 @@ from frazil.registries import connect, memory
 from frazil.registries.sqlite.files import state_home
 from frazil.registries.sqlite.registry import SqliteRegistry, default_path
 from frazil.registries.static import node_number
-from tests.tools.verbs import ICICLE, grant, mint, new
+from tests.tools.verbs import ONE_RECORD, grant, mint, new
 
 
 @pytest.fixture(params=["memory", "sqlite", "static", "static without a file"])
@@ -23,17 +23,17 @@ def registry(request, tmp_path):
         "static": f"static:7?state={tmp_path}/seven.db",
         "static without a file": f"static:{os.getpid() % 1024}?state=none",
     }[request.param]
-    return connect(url, request.node.name, ICICLE)
+    return connect(url, request.node.name, ONE_RECORD)
 
 
 def test_a_process_knows_that_a_namespace_in_its_memory_is_new_until_it_had_one():
-    registry = connect("memory:first-uses", "x", ICICLE)
+    registry = connect("memory:first-uses", "x", ONE_RECORD)
     first = grant(registry, 100)
     assert isinstance(first, Claim)
     assert first.start == registry.terms.tick_at(first.now_us)
     del memory._records[registry._key]  # a loss
     assert isinstance(grant(registry, 100), Wait)
-    minted = mint(connect("memory:first-mints", "x", ICICLE), 5)
+    minted = mint(connect("memory:first-mints", "x", ONE_RECORD), 5)
     assert isinstance(minted, Claim)
 
 
@@ -65,14 +65,14 @@ def test_a_process_knows_that_a_namespace_in_its_memory_is_new_until_it_had_one(
 )
 def test_urls_that_are_refused(url, said):
     with pytest.raises(ConfigError, match=said):
-        connect(url, "x", ICICLE)
+        connect(url, "x", ONE_RECORD)
 
 
 class TestSqlite:
     def test_the_default_place_is_the_users_state(self, monkeypatch, tmp_path):
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
         assert default_path() == tmp_path / "frazil" / "claims.db"
-        assert connect("sqlite:", "x", ICICLE).path == default_path()
+        assert connect("sqlite:", "x", ONE_RECORD).path == default_path()
         monkeypatch.setenv("XDG_STATE_HOME", "not/absolute")
         monkeypatch.setenv("HOME", str(tmp_path))
         assert state_home() == tmp_path / ".local" / "state"
@@ -87,18 +87,18 @@ class TestSqlite:
         ],
     )
     def test_paths(self, url, path):
-        assert connect(url, "x", ICICLE).path == Path(path.replace("//", "/")).resolve()
+        assert connect(url, "x", ONE_RECORD).path == Path(path.replace("//", "/")).resolve()
 
     def test_a_text_file_is_refused(self, tmp_path):
         path = tmp_path / "notes.txt"
         path.write_text("this is no database, and it is long enough to be looked at" * 30)
         with pytest.raises(ConfigError, match="not an SQLite file"):
-            grant(connect(f"sqlite://{path}", "x", ICICLE))
+            grant(connect(f"sqlite://{path}", "x", ONE_RECORD))
         assert path.read_text().startswith("this is no")
 
     def test_a_newer_schema_is_refused(self, tmp_path):
         path = tmp_path / "claims.db"
-        registry = connect(f"sqlite://{path}", "x", ICICLE)
+        registry = connect(f"sqlite://{path}", "x", ONE_RECORD)
         grant(registry)
         with sqlite3.connect(path) as db:
             db.execute(f"PRAGMA application_id={0x66727AFF}")
@@ -146,4 +146,4 @@ class TestStatic:
         blocked = tmp_path / "file"
         blocked.write_text("")
         with pytest.raises(ConfigError, match=r"with \?state=none there is no file"):
-            grant(connect(f"static:7?state={blocked}/s.db", "x", ICICLE))
+            grant(connect(f"static:7?state={blocked}/s.db", "x", ONE_RECORD))

@@ -29,7 +29,7 @@ from tests.servers import postgres as postgreses
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
 from tests.tools.trickle import Trickle
-from tests.tools.verbs import ICICLE, begin, mint, new
+from tests.tools.verbs import ONE_RECORD, begin, mint, new
 from tests.unit.service.conftest import Service
 
 needs("aiohttp", "the client of a service")
@@ -132,7 +132,7 @@ class TestRedis:
     @pytest.mark.parametrize("verb", ["look", "examine", "initialise"])
     def test_verbs(self, wire, verb):
         url = f"redis://127.0.0.1:{wire.port}?timeout=1s"
-        registry = connect(url, f"trickle {verb}", ICICLE)
+        registry = connect(url, f"trickle {verb}", ONE_RECORD)
         call = {"initialise": lambda: begin(registry)}
         with wire.trickling():
             fails_within(1, call.get(verb, getattr(registry, verb)))

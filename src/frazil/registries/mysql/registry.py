@@ -1,9 +1,9 @@
 """``mysql://`` and ``mariadb://``: claims in a MySQL (8.0) or MariaDB (10.6) database, or newer.
 
-A verb is one transaction on the one row of its namespace: ``SELECT ... FOR UPDATE``, the pure verb,
-``UPDATE``, ``COMMIT``, in two messages. The row lock of InnoDB queues the members. A locking read
-sees the row that the predecessor wrote, whatever the isolation level. The clock is read by a
-separate statement after the row is locked; its functions are constant within one.
+A verb is one transaction on the row of a shelf (or of all): ``SELECT ... FOR UPDATE``, the pure
+verb, ``UPDATE``, ``COMMIT``, in two messages. The row lock of InnoDB queues the members. A
+locking read sees the row that the predecessor wrote, whatever the isolation level. The clock is
+read by a separate statement after the row is locked; its functions are constant within one.
 
 Failures of a database, and the measures against them:
 
@@ -29,7 +29,7 @@ port and the address of its network card; if they change, a counter must be move
 init --start N --forward``).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -55,8 +55,8 @@ _WORD = 1 << 64
 _COLUMNS = ", ".join(RECORD_COLUMNS)
 _BEGIN = f"SET wait_timeout={_IDLE_S}; SET TRANSACTION READ WRITE; START TRANSACTION"
 _LOCK = (
-    f"SELECT writer, {_COLUMNS}, slots FROM frazil_namespace "  # noqa: S608
-    "WHERE name = %(name)s FOR UPDATE"
+    f"SELECT name, writer, {_COLUMNS}, slots FROM frazil_namespace "  # noqa: S608
+    "WHERE name IN %(names)s ORDER BY name FOR UPDATE"
 )
 _TABLE = """(SELECT CONCAT_WS(' ', engine, CAST(UNIX_TIMESTAMP(create_time) AS SIGNED))
     FROM information_schema.tables
@@ -132,26 +132,36 @@ class MysqlRegistry(TableRegistry):
         )  # fmt: skip
 
     @contextmanager
-    def step(self) -> Iterator[tuple[Record, str]]:
+    def locked(self, names: Sequence[str]) -> Iterator[tuple[list[Record], str]]:
         with self._connected() as (link, connection):
-            name = {"name": self.namespace.encode()}
+            asked = {"names": [name.encode() for name in names]}
             tell = _TELLS[link.mariadb]
-            *_, rows, told = connection.ask(f"{_BEGIN}; {_LOCK}; {tell}", name)
-            if not rows:
-                *_, rows, told = connection.ask(f"{_INSERT}; {_LOCK}; {tell}", name)
+            *_, rows, told = connection.ask(f"{_BEGIN}; {_LOCK}; {tell}", asked)
+            if len(rows) < len(names):
+                for name in sorted(asked["names"]):
+                    connection.ask(_INSERT, {"name": name})
+                *_, rows, told = connection.ask(f"{_LOCK}; {tell}", asked)
             self.read_ns = boot_ns()
-            (self._read_us, uid, table, now_s, uptime_s), (writer, *head, slots) = told[0], rows[0]
+            self._read_us, uid, table, now_s, uptime_s = told[0]
             engine, _, created = (table or "").partition(" ")  # a view has neither
             data = f"{uid}.{created}" if created else str(uid)
             start_s = (now_s - int(uptime_s)) % _WORD  # a clock set back makes Uptime negative
-            record = Record(PackedSlots(bytes(slots)), *head)
-            found = record.revision
-            if not writer:
-                record.incarnation = ""
-            incarnation = f"{data.replace('/', '_')}/{start_s}"
-            yield record, incarnation  # after an error the link rolls back
+            found = {}
+            for name, writer, *head, slots in rows:
+                found[bytes(name)] = record = Record(PackedSlots(bytes(slots)), *head)
+                if not writer:
+                    record.incarnation = ""
+            records = [found[name] for name in asked["names"]]
+            before = [(record.sid, record.revision) for record in records]
+            # After an error the link rolls back.
+            yield records, f"{data.replace('/', '_')}/{start_s}"
             self._check_engine(engine)
-            self._keep(link, connection, record, found)
+            changed = [
+                self.row_of(record, known[1]) | {"name": name}
+                for name, record, known in zip(asked["names"], records, before, strict=True)
+                if (record.sid, record.revision) != known
+            ]
+            self._keep(link, connection, changed)
 
     def _check_engine(self, engine: str) -> None:
         """Raise ConfigError if the table has no transactions. A verb that only reads needs none."""
@@ -168,13 +178,16 @@ class MysqlRegistry(TableRegistry):
         with self._links.taken() as link, link.connected() as connection:
             yield link, connection
 
-    def _keep(self, link: Link, connection: Any, record: Record, found: int) -> None:
-        values = self.row_of(record, found) | {"name": self.namespace.encode()}
-        link.committing = True
-        tell = "SET @frazil_writes = %(revision)s"
-        _, changed, *_ = connection.ask(f"{tell}; {_UPDATE}; {_END}", values)
-        if changed[0] != (1,):
-            raise self.changed()
+    def _keep(self, link: Link, connection: Any, changed: list[dict[str, Any]]) -> None:
+        for left, values in reversed(list(enumerate(reversed(changed)))):
+            link.committing = not left
+            tell = "SET @frazil_writes = %(revision)s"
+            end = "DO 0" if left else _END
+            _, written, *_ = connection.ask(f"{tell}; {_UPDATE}; {end}", values)
+            if written[0] != (1,):
+                raise self.changed()
+        if not changed:
+            connection.ask(_END)
 
 
 def _driver_options(url: Url, options: Options) -> dict[str, Any]:

@@ -1,15 +1,15 @@
--- The table of the MySQL and MariaDB registry: one row per namespace, so that a namespace is lost
--- as a whole or not at all. `frazil init` applies this file if the user may create tables;
+-- The table of the MySQL and MariaDB registry: a row for each namespace, or several with a share of
+-- its node numbers each. `frazil init` applies this file if the user may create tables;
 -- otherwise an administrator applies it once:
 --
 --     mysql DATABASE < table.sql
 --     mysql DATABASE -e "GRANT SELECT, INSERT, UPDATE ON frazil_namespace TO ids@'%'"
 --
--- Members need these three rights and no others. They change only the row of their namespace.
+-- Members need these three rights and no others. They change only the rows of their namespace.
 -- The name is binary: a text column would ignore spaces at its end.
 
 CREATE TABLE IF NOT EXISTS frazil_namespace (
-    name        varbinary(800) NOT NULL PRIMARY KEY,
+    name        varbinary(803) NOT NULL PRIMARY KEY,
     sid         varchar(64)    NOT NULL DEFAULT '',
     incarnation varchar(255)   NOT NULL DEFAULT '',
     fingerprint varchar(64)    NOT NULL DEFAULT '',

@@ -1,10 +1,10 @@
 """``postgresql://``: claims in a PostgreSQL database.
 
-A verb is one transaction on the one row of its namespace: ``SELECT ... FOR UPDATE``, the pure verb,
-``UPDATE``, ``COMMIT``, in two messages. The row lock queues members fairly. The isolation level is
-always READ COMMITTED, so a member that waited sees the row that its predecessor wrote. A separate
-statement reads the clock *after* the row is locked: ``now()`` is constant within a transaction, and
-a clock function in the locking statement is evaluated before the wait.
+A verb is one transaction on the row of a shelf (or of all): ``SELECT ... FOR UPDATE``, the pure
+verb, ``UPDATE``, ``COMMIT``, in two messages. The row lock queues members fairly. The isolation
+level is always READ COMMITTED, so a member that waited sees the row that its predecessor wrote. A
+separate statement reads the clock *after* the row is locked: ``now()`` is constant within a
+transaction, and a clock function in the locking statement is evaluated before the wait.
 
 Failures of a database, and the measures against them:
 
@@ -35,7 +35,7 @@ listeners or locks that outlive it.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -44,6 +44,7 @@ from typing import Any
 from frazil.claims.claim import VerbRequest
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record, layout_mismatch
+from frazil.claims.shelves import share
 from frazil.errors import ConfigError
 from frazil.inputs.url import Url
 from frazil.registries.base import RECORD_COLUMNS, terms_of
@@ -67,9 +68,11 @@ from frazil.system.imports import text_beside
 
 _IDLE_S = 2  # how long an idle member may keep the row locked
 _COLUMNS = ", ".join(RECORD_COLUMNS)
-_FROM = "FROM frazil_namespace WHERE name = %(name)s"
 _OURS = "(writer & 4294967295) = xmin::text::bigint"
-_LOCK = f"SELECT {_OURS}, {_COLUMNS}, slots {_FROM} FOR UPDATE"
+_LOCK = (
+    f"SELECT name, {_OURS}, {_COLUMNS}, slots FROM frazil_namespace "  # noqa: S608
+    "WHERE name = ANY(%(names)s) ORDER BY name FOR UPDATE"
+)
 # Its own schema comes last: a table that an application's search_path shows is the one in use.
 _SEE = """set_config('search_path',
                   concat_ws(', ', nullif(current_setting('search_path'), ''), 'frazil'), true)"""
@@ -89,7 +92,10 @@ _TELL = """SELECT current_setting('synchronous_commit'),
         FROM pg_database d, pg_namespace n, pg_type t
         WHERE d.datname = current_database() AND n.oid = t.typnamespace
           AND t.typrelid = 'frazil_namespace'::regclass)"""
-_INSERT = "INSERT INTO frazil_namespace (name) VALUES (%(name)s) ON CONFLICT DO NOTHING"
+_INSERT = (
+    "INSERT INTO frazil_namespace (name) SELECT unnest(%(names)s::text[]) ORDER BY 1 "
+    "ON CONFLICT DO NOTHING"
+)
 _SET = ", ".join(f"{column} = %({column})s" for column in RECORD_COLUMNS)
 _UPDATE = (
     f"UPDATE frazil_namespace SET {_SET}, slots = %(slots)s, "  # noqa: S608
@@ -161,6 +167,10 @@ class PostgresRegistry(TableRegistry):
             ids.install(cursor)
             cursor.execute("COMMIT")
 
+        self.look()  # counts the shelves
+        # The node is noted beside the first shelf, so it is one of those.
+        first = share(self.terms, 0, self.count)
+
         def add(record: Record, reading_us: int, incarnation: str) -> int:
             if record.sid and record.fingerprint != self.terms.fingerprint:
                 raise layout_mismatch(record.layout, self.terms)
@@ -169,7 +179,7 @@ class PostgresRegistry(TableRegistry):
                 if (node := ids.node_of(cursor, self.namespace)) is not None:
                     return node
                 as_ids = replace(ask, holder=ids.HOLDER)
-                claim = record.reserve(self.terms, as_ids, reading_us, incarnation)
+                claim = record.reserve(first, as_ids, reading_us, incarnation)
                 return ids.add(cursor, self.namespace, self.terms, scheme, claim)
 
         return self.perform(add)
@@ -190,34 +200,39 @@ class PostgresRegistry(TableRegistry):
         return report._replace(facts=(*report.facts, *in_sql))
 
     @contextmanager
-    def step(self) -> Iterator[tuple[Record, str]]:
+    def locked(self, names: Sequence[str]) -> Iterator[tuple[list[Record], str]]:
         with self._cursor() as (link, cursor):
-            record, incarnation = self._lock(cursor)
-            found = record.revision
+            records, incarnation = self._lock(cursor, names)
+            before = [(record.sid, record.revision) for record in records]
             self._locked = cursor
             try:
-                yield record, incarnation
+                yield records, incarnation
             except BaseException:
                 cursor.execute("ROLLBACK")
                 raise
             finally:
                 self._locked = None
-            self._keep(link, cursor, record, found)
+            changed = [
+                self.row_of(record, found[1]) | {"name": name}
+                for name, record, found in zip(names, records, before, strict=True)
+                if (record.sid, record.revision) != found
+            ]
+            self._keep(link, cursor, changed)
 
     @contextmanager
     def _cursor(self) -> Iterator[tuple[Link, Cursor]]:
         with self._links.taken() as link, link.cursor() as cursor:
             yield link, cursor
 
-    def _lock(self, cursor: Cursor) -> tuple[Record, str]:
-        name = {"name": self.namespace}
-        cursor.execute(f"{_BEGIN}; {_LOCK}; {_TELL}".encode(), name)
+    def _lock(self, cursor: Cursor, names: Sequence[str]) -> tuple[list[Record], str]:
+        asked = {"names": list(names)}
+        cursor.execute(f"{_BEGIN}; {_LOCK}; {_TELL}".encode(), asked)
         _, _, rows, told = _results(cursor)
-        if not rows:
-            cursor.execute(f"{_INSERT}; {_LOCK}; {_TELL}".encode(), name)
+        if len(rows) < len(names):
+            cursor.execute(f"{_INSERT}; {_LOCK}; {_TELL}".encode(), asked)
             _, rows, told = _results(cursor)
         self.read_ns = boot_ns()
-        (synchronous, self._read_us, *_), (ours, *head, slots) = told[0], rows[0]
+        synchronous, self._read_us, *_ = told[0]
         if synchronous not in ("on", "remote_apply"):
             cursor.execute("ROLLBACK")
             raise ConfigError(
@@ -225,19 +240,23 @@ class PostgresRegistry(TableRegistry):
                 "server could lose claims in a crash; let transactions set it (check the pooler)",
                 url=self.url,
             )
-        record = Record(PackedSlots(slots), *head)
-        if not ours:
-            record.incarnation = ""
-        return record, _incarnation(told[0])
+        records = {}
+        for name, ours, *head, slots in rows:
+            records[name] = record = Record(PackedSlots(slots), *head)
+            if not ours:
+                record.incarnation = ""
+        return [records[name] for name in names], _incarnation(told[0])
 
-    def _keep(self, link: Link, cursor: Cursor, record: Record, found: int) -> None:
-        """Replace the record that was read, and no other: a message may arrive twice."""
-        values = self.row_of(record, found) | {"name": self.namespace}
-        link.committing = True
-        cursor.execute(f"{_UPDATE}; COMMIT".encode(), values)
-        if cursor.rowcount != 1:
-            link.close()
-            raise self.changed()
+    def _keep(self, link: Link, cursor: Cursor, changed: list[dict[str, Any]]) -> None:
+        """Replace the records that were read, and no others: a message may arrive twice."""
+        for left, values in reversed(list(enumerate(reversed(changed)))):
+            link.committing = not left
+            cursor.execute(f"{_UPDATE}{'' if left else '; COMMIT'}".encode(), values)
+            if cursor.rowcount != 1:
+                link.close()
+                raise self.changed()
+        if not changed:
+            cursor.execute("COMMIT")
 
 
 def _incarnation(told: tuple[Any, ...]) -> str:

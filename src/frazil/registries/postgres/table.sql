@@ -1,11 +1,11 @@
--- The table of the PostgreSQL registry: one row per namespace, so that a namespace is lost as a
--- whole or not at all. `frazil init` applies this file if the role may create tables; otherwise an
+-- The table of the PostgreSQL registry: a row for each namespace, or several with a share of its
+-- node numbers each. `frazil init` applies this file if the role may create tables; otherwise an
 -- administrator applies it once:
 --
 --     psql DATABASE -f table.sql
 --     psql DATABASE -c 'GRANT SELECT, INSERT, UPDATE ON frazil.frazil_namespace TO app'
 --
--- Members need these three rights and no others. They change only the row of their namespace.
+-- Members need these three rights and no others. They change only the rows of their namespace.
 --
 -- The table has a schema of its own, which tools that compare or dump an application's tables do
 -- not see. It stays where it is if it exists in the search_path, and a role that may create tables

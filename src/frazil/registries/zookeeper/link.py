@@ -19,7 +19,7 @@ connection is cut off before anything else runs there.
 import encodings.idna  # noqa: F401 - for the name of the host, before another thread needs it
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -48,6 +48,11 @@ _AWAY = (
     kazoo_errors.NotReadOnlyCallError,
     KazooTimeoutError,
 )
+_CHANGED = (
+    kazoo_errors.BadVersionError,
+    kazoo_errors.NodeExistsError,
+    kazoo_errors.NoNodeError,
+)
 _START = (1 << 56) - 1  # the top byte of a session's number is the server's own
 
 # The driver logs each attempt; what matters is in the errors.
@@ -59,16 +64,23 @@ class Conflict(Exception):
     """The node was changed after it was read."""
 
 
+class Node(NamedTuple):
+    """A node as read: data b"" and version -1 if it does not exist."""
+
+    name: str
+    data: bytes
+    version: int
+
+
 class State(NamedTuple):
-    """A node as read (data b"" and version -1 if it does not exist), and the ensemble.
+    """Nodes as read, and the ensemble.
 
     root: the transaction that created the root of all namespaces. epoch: of the leader. start_ms:
     a number that stays the same until the server starts again, except for one session in 65,536.
     now_us: the leader's clock, to the millisecond.
     """
 
-    data: bytes
-    version: int
+    nodes: list[Node]
     root: int
     epoch: int
     start_ms: int
@@ -93,45 +105,45 @@ class Link:
         self._bytes = 0  # of the node in use
         self._process = ProcessIdentity()
 
-    def read(self, name: str, known_bytes: int = 0) -> State:
-        """The node of a namespace, then the root and the leader's clock, in one round trip.
+    def read(self, names: Sequence[str], known_bytes: int = 0) -> State:
+        """Nodes of a namespace, then the root and the leader's clock, in one round trip.
 
-        known_bytes: the size of the node when it was read before.
+        known_bytes: the size of the nodes when they were read before.
         """
         self._bytes = known_bytes
         with self._session() as client:
             start_ms = (client.client_id[0] & _START) >> 16
-            node, above = client.get_async(self._path(name)), client.exists_async(self._records)
+            asked = [client.get_async(self.path(name)) for name in names]
+            above = client.exists_async(self._records)
             touched = client.set_async(self._clock, b"")
-            try:
-                data, stat = _answer(node)
-                version = stat.version
-            except kazoo_errors.NoNodeError:
-                data, version = b"", -1
-            self._bytes = len(data)
+            nodes = [_node(name, node) for name, node in zip(names, asked, strict=True)]
+            self._bytes = sum(len(node.data) for node in nodes)
             root = _answer(above)
             if root is None:
                 raise kazoo_errors.NoNodeError
             clock = _answer(touched)
             epoch = clock.last_modified_transaction_id >> 32
-            return State(data, version, root.czxid, epoch, start_ms, clock.mtime * 1000)
+            return State(nodes, root.czxid, epoch, start_ms, clock.mtime * 1000)
 
-    def write(self, name: str, data: bytes, version: int) -> None:
-        """Replace the node of that version (create it for -1). Raises Conflict."""
-        self._bytes = len(data)
+    def write(self, nodes: Sequence[Node], changed: Mapping[str, bytes]) -> None:
+        """Replace or create nodes, if all that were read are as they were. Raises Conflict."""
+        self._bytes = sum(map(len, changed.values()))
         with self._session(writing=True) as client:
-            if version < 0:
-                asked = client.create_async(self._path(name), data, acl=self._acl())
-            else:
-                asked = client.set_async(self._path(name), data, version=version)
-            try:
-                _answer(asked)
-            except (
-                kazoo_errors.BadVersionError,
-                kazoo_errors.NodeExistsError,
-                kazoo_errors.NoNodeError,
-            ):
-                raise Conflict from None
+            step = client.transaction()
+            for node in nodes:
+                path, data = self.path(node.name), changed.get(node.name)
+                if data is None:
+                    step.check(path, node.version)
+                elif node.version < 0:
+                    step.create(path, data, acl=self._acl())
+                else:
+                    step.set_data(path, data, node.version)
+            results = _answer(step.commit_async())
+            if any(isinstance(result, _CHANGED) for result in results):
+                raise Conflict
+            for error in results:
+                if isinstance(error, Exception):
+                    raise error
 
     def tell(self, word: bytes) -> str:
         """The server's answer to a command of four letters; "" if it is not allowed."""
@@ -229,12 +241,21 @@ class Link:
         client.ensure_path(self._clock)
         return client
 
-    def _path(self, name: str) -> str:
+    def path(self, name: str) -> str:
+        """Where a node of this name is."""
         quoted = quote(name, safe="")
         return f"{self._records}/{quoted.replace('.', '%2E') if name in ('.', '..') else quoted}"
 
     def _acl(self) -> Any:
         return [make_digest_acl(*self._user, all=True)] if self._user else None
+
+
+def _node(name: str, asked: Any) -> Node:
+    try:
+        data, stat = _answer(asked)
+    except kazoo_errors.NoNodeError:
+        return Node(name, b"", -1)
+    return Node(name, data, stat.version)
 
 
 def _answer(asked: Any) -> Any:

@@ -1,9 +1,9 @@
 """``zookeeper://``: claims in a ZooKeeper ensemble (3.5 or newer).
 
-A namespace is one node, ``/frazil/record/...``. A verb is computed from the node as read, and
-written with its version as a condition; after a conflict it is read and computed again, after a
-random pause. The read and the leader's clock come in one round trip, the write takes another. A
-server may answer a read with an older node: then the write finds another version.
+A shelf of a namespace is one node, ``/frazil/record/...``. A verb is computed from the nodes as
+read, and written with their versions as a condition; after a conflict it is read and computed
+again, after a random pause. The read and the leader's clock come in one round trip, the write takes
+another. A server may answer a read with an older node: then the write finds another version.
 
 **A write without an answer may have happened.** It is not repeated: the error says that the outcome
 is unknown, and what was granted has no owner.
@@ -22,7 +22,7 @@ a start. One node holds at most 1 MiB (``jute.maxbuffer``), which is 20,000 used
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -31,9 +31,10 @@ from frazil.claims.packed_slots import packed, unpacked
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
 from frazil.inputs.url import Options, Url, host_port, tls_files
-from frazil.registries.base import Answer, RecordRegistry, terms_of
+from frazil.registries.base import Answer, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.shared_links import SharedLinks
+from frazil.registries.shelves import ShelvedRegistry
 from frazil.registries.zookeeper.doctor import examine
 from frazil.registries.zookeeper.link import Conflict, Link, State
 from frazil.schemes.scheme import Scheme
@@ -45,7 +46,7 @@ _PORT = 2181
 _SAME_START_MS = 256
 
 
-class ZookeeperRegistry(RecordRegistry):
+class ZookeeperRegistry(ShelvedRegistry):
     """A registry in an ensemble: ``zookeeper://[user:password@]host[:port],...[/root]``.
 
     ``zookeepers:`` for TLS. Options: ``?horizon=`` (default 5 s); for TLS ``?ca=``, ``?cert=`` and
@@ -68,11 +69,13 @@ class ZookeeperRegistry(RecordRegistry):
         """See RecordRegistry: the leader's clock, read after the node."""
         return self._read_us
 
-    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+    def perform(
+        self, verb: Callable[[Record, int, str], Answer], shelf: int | None = None, at: int = 0
+    ) -> Answer:
         deadline_s, tried = boot_s() + _CROWD_S, 0
         while True:
             try:
-                return super().perform(verb)
+                return super().perform(verb, shelf, at)
             except Conflict:
                 tried += 1
                 if boot_s() > deadline_s:
@@ -80,22 +83,31 @@ class ZookeeperRegistry(RecordRegistry):
             time.sleep(jitter(0.0, min(0.002 * 2**tried, 0.2)))
 
     @contextmanager
-    def step(self) -> Iterator[tuple[Record, str]]:
+    def locked(self, names: Sequence[str]) -> Iterator[tuple[list[Record], str]]:
         with self._links.taken() as link:
-            state = link.read(self.namespace, self._bytes)
+            state = link.read(names, self._bytes)
             self.read_ns = boot_ns()
-            self._bytes = len(state.data)
-            record, _ = unpacked(state.data, dict, "deleteall in zkCli.sh")
+            self._bytes = sum(len(node.data) for node in state.nodes)
+            records = [
+                unpacked(node.data, dict, f"in zkCli.sh: deleteall {link.path(node.name)}")[0]
+                for node in state.nodes
+            ]
             self._read_us = state.now_us
-            before = record.sid, record.revision
-            yield record, _incarnation(state, record.incarnation)
-            if (record.sid, record.revision) != before:
-                link.write(self.namespace, packed(record), state.version)
+            before = [(record.sid, record.revision) for record in records]
+            known = next((record.incarnation for record in records if record.sid), "")
+            yield records, _incarnation(state, known)
+            changed = {
+                name: packed(record)
+                for name, record, found in zip(names, records, before, strict=True)
+                if (record.sid, record.revision) != found
+            }
+            if changed:
+                link.write(state.nodes, changed)
 
     def examine(self) -> StoreReport:
         before_us = wall_us()
         with self._links.taken() as link:
-            state = link.read(self.namespace, self._bytes)
+            state = link.read([self.namespace], self._bytes)
             ahead_us = state.now_us - (before_us + wall_us()) // 2
             told, open_to_all = link.tell(b"srvr"), link.open_to_all()
         return examine(told, open_to_all, state.epoch, self.terms, ahead_us)

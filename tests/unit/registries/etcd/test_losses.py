@@ -9,7 +9,7 @@ from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries import connect
 from tests.servers import etcd as servers
 from tests.tools.proxy import Proxy
-from tests.tools.verbs import ICICLE, TICKETS, grant, mint, new
+from tests.tools.verbs import ONE_RECORD, TICKETS, grant, mint, new
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_restore_under_what_a_member_keeps(tmp_path, name):
     """The member that was last to write before the snapshot comes back first."""
     with servers.etcd(1) as cluster:
         holder = new(cluster.url, name)
-        idle = connect(cluster.url, name, ICICLE)
+        idle = connect(cluster.url, name, ONE_RECORD)
         for _ in range(20):
             mint(idle)
         cluster.save(tmp_path / "snapshot")

@@ -11,7 +11,7 @@ from tests.servers import etcd as servers
 from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
-from tests.tools.verbs import ICICLE, TICKETS, begin, mint
+from tests.tools.verbs import ONE_RECORD, TICKETS, begin, mint
 from tests.tools.waiting import until
 from tests.unit.registries.one_connection import OneConnection, open_some
 
@@ -38,7 +38,7 @@ def test_each_namespace_asks_for_the_index_once(wire, url, monkeypatch):
         "_ask",
         lambda self, client, path, *more: asked.append(path) or ask(self, client, path, *more),
     )
-    again = [connect(url, each.namespace, ICICLE) for each in some]
+    again = [connect(url, each.namespace, ONE_RECORD) for each in some]
     for each in again * 3:
         mint(each)
     assert asked.count("maintenance/status") == 3

@@ -23,7 +23,7 @@ from frazil.system.clock import boot_ns
 from tests.needs import needs
 from tests.servers import etcd as servers
 from tests.servers.database import free_port
-from tests.tools.verbs import ICICLE, grant, mint, new
+from tests.tools.verbs import ONE_RECORD, grant, mint, new
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ class TestUrl:
         ],
     )
     def test_endpoints(self, hosts, endpoints):
-        registry = connect(f"etcd://{hosts}?horizon=2s", "x", ICICLE)
+        registry = connect(f"etcd://{hosts}?horizon=2s", "x", ONE_RECORD)
         assert sorted(registry._endpoints) == sorted(endpoints)
 
 
@@ -82,7 +82,7 @@ class TestRequests:
         assert mint(registry).seen.revision == 2
 
     def test_a_value_at_the_same_revision_that_is_another_is_seen(self, cluster, name):
-        registry, other = new(cluster.url, name), connect(cluster.url, name, ICICLE)
+        registry, other = new(cluster.url, name), connect(cluster.url, name, ONE_RECORD)
         mint(other)
         mint(registry)
         state = registry._state
@@ -94,17 +94,17 @@ class TestRequests:
     def test_dead_endpoints_are_passed_over(self, cluster, name):
         new(cluster.url, name)
         dead = ",".join(f"127.0.0.1:{free_port()}" for _ in range(3))
-        registry = connect(f"etcd://{dead},{cluster.url[7:]}", name, ICICLE)
+        registry = connect(f"etcd://{dead},{cluster.url[7:]}", name, ONE_RECORD)
         assert isinstance(mint(registry), Claim)
 
     def test_a_key_of_another_program(self, cluster, name):
-        registry = connect(cluster.url, name, ICICLE)
+        registry = connect(cluster.url, name, ONE_RECORD)
         cluster.members[0].ask("kv/put", {"key": registry._key, "value": "eA=="})
         with pytest.raises(ConfigError, match="written by another program"):
             mint(registry)
 
     def test_an_abandoned_ticket_is_skipped(self, cluster, name):
-        registry, other = new(cluster.url, name), connect(cluster.url, name, ICICLE)
+        registry, other = new(cluster.url, name), connect(cluster.url, name, ONE_RECORD)
         for _ in range(3):
             cluster.members[0].ask("kv/put", {"key": registry._tail, "value": ""})
         for _ in range(3):
@@ -121,7 +121,7 @@ class TestClock:
         ahead_us = [0]
         fake = SimpleNamespace(wall_us=lambda: clock.wall_us() + ahead_us[0])
         monkeypatch.setattr(etcd, "clock", fake)
-        fast, slow = new(cluster.url, name), connect(cluster.url, name, ICICLE)
+        fast, slow = new(cluster.url, name), connect(cluster.url, name, ONE_RECORD)
         plain = Record()
         readings = []
         for turn in range(40):
@@ -140,7 +140,7 @@ class TestClock:
         )
         monkeypatch.setattr(etcd, "clock", wrong)
         with pytest.raises(ClockError, match="etcd's clock"):
-            grant(connect(cluster.url, name, ICICLE), 5)
+            grant(connect(cluster.url, name, ONE_RECORD), 5)
 
     def test_a_step_back_is_not_an_outage(self, cluster, name, monkeypatch):
         registry = new(cluster.url, name)
@@ -206,12 +206,12 @@ class TestUsers:
             ("other:x@", "grant-permission"),
         ):
             with pytest.raises(ConfigError, match=advice) as caught:
-                mint(connect(f"etcd://{who}{hosts}", "x", ICICLE))
+                mint(connect(f"etcd://{who}{hosts}", "x", ONE_RECORD))
             assert "wrong" not in str(caught.value)
 
     def test_a_user_where_there_are_none(self, cluster):
         with pytest.raises(ConfigError, match="remove the user"):
-            mint(connect(f"etcd://app:x@{cluster.url[7:]}", "x", ICICLE))
+            mint(connect(f"etcd://app:x@{cluster.url[7:]}", "x", ONE_RECORD))
 
 
 def test_it_is_known_when_the_clock_was_read(cluster, name):
@@ -235,7 +235,7 @@ def test_tls(tmp_path):
         assert isinstance(mint(registry), Claim)
         assert registry._index > 0
         with pytest.raises(RegistryUnavailable, match="certificate"):
-            mint(connect(cluster.url, "x", ICICLE))
+            mint(connect(cluster.url, "x", ONE_RECORD))
 
 
 def test_the_error_of_a_closed_port_names_no_class_of_the_driver():

@@ -13,7 +13,7 @@ from frazil.errors import RegistryUnavailable
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
 from tests.tools.proxy import Proxy
-from tests.tools.verbs import ICICLE, mint, new
+from tests.tools.verbs import ONE_RECORD, mint, new
 
 NOT_AN_ANSWER = "the answer does not match the request"
 
@@ -109,7 +109,7 @@ def test_a_new_connections_question_for_the_log(wire, first):
     """A transaction over a new connection is followed by a question, whose answer may be none."""
     name = f"strangers-{secrets.token_hex(4)}"
     new(f"etcd://127.0.0.1:{wire.port}", name)
-    registry = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
+    registry = connect(f"etcd://127.0.0.1:{wire.port}", name, ONE_RECORD)
     if first == "write":
         mint(registry)
         wire.cut()
@@ -122,7 +122,7 @@ def test_a_new_connections_question_for_the_log(wire, first):
 
 def test_a_read_of_the_same_key_is_not_a_successful_write(wire, registry):
     """Another member wrote first, and the reply is the answer to a member that has read that."""
-    other = connect(registry.url, registry.namespace, ICICLE)
+    other = connect(registry.url, registry.namespace, ONE_RECORD)
     taken = mint(other)
     wire.say(wire.heard("kv/txn", {"success": registry._look}), 1)
     claim = mint(registry)

@@ -27,7 +27,7 @@ from tests.servers.mariadb import mariadb
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
 from tests.tools.trickle import Trickle
-from tests.tools.verbs import ICICLE, begin, grant, mint, release, renew
+from tests.tools.verbs import ONE_RECORD, begin, grant, mint, release, renew
 from tests.tools.waiting import until
 from tests.unit.registries.one_connection import OneConnection, open_some
 
@@ -70,11 +70,11 @@ def ready(fresh):
     return fresh
 
 
-def open_(server, user="app", namespace="x", scheme=ICICLE):
+def open_(server, user="app", namespace="x", scheme=ONE_RECORD):
     return connect(server.url(user=user), namespace, scheme)
 
 
-def new(server, scheme=ICICLE, start=0):
+def new(server, scheme=ONE_RECORD, start=0):
     registry = open_(server, scheme=scheme)
     begin(registry, start)
     return registry
@@ -127,7 +127,7 @@ class TestRights:
 
     def test_no_such_database_and_a_wrong_password(self, ready):
         with pytest.raises(ConfigError, match="database"):
-            mint(connect(ready.url(user="root").replace("/app", "/nowhere"), "x", ICICLE))
+            mint(connect(ready.url(user="root").replace("/app", "/nowhere"), "x", ONE_RECORD))
         with pytest.raises(ConfigError, match="right user and password") as caught:
             mint(open_(ready, "app:wr%20ong"))
         assert "wr%20ong" not in str(caught.value)
@@ -147,11 +147,11 @@ class TestRights:
     def test_tls(self, ready):
         ca = ready.certificates / "ca.pem"
         url = f"mysqls://app@localhost:{ready.port}/app?ca={ca}"
-        assert isinstance(mint(connect(url, "tls", ICICLE)), Claim | Wait)
+        assert isinstance(mint(connect(url, "tls", ONE_RECORD)), Claim | Wait)
         with pytest.raises(RegistryUnavailable, match="certificate"):
-            mint(connect(url.partition("?")[0], "tls", ICICLE))
+            mint(connect(url.partition("?")[0], "tls", ONE_RECORD))
         with pytest.raises(RegistryUnavailable, match=r"certificate|match"):
-            mint(connect(url.replace("localhost", "127.0.0.1"), "tls", ICICLE))
+            mint(connect(url.replace("localhost", "127.0.0.1"), "tls", ONE_RECORD))
 
 
 class TestLosses:
@@ -168,6 +168,10 @@ class TestLosses:
         for name in ("a", "a ", "A", "ä"):
             begin(open_(ready, namespace=name))
         assert ready.sql("SELECT count(*) FROM frazil_namespace") == ((4,),)
+
+    def test_the_longest_name_has_room_for_the_number_of_a_shelf(self, ready):
+        begin(connect(ready.url(user="app"), "🧊" * 200, frazil.scheme("sonyflake")))
+        assert ready.sql("SELECT count(*) FROM frazil_namespace") == ((64,),)
 
 
 class TestTrouble:
@@ -213,19 +217,19 @@ class TestTrouble:
 
     def test_a_reply_that_trickles_is_given_up(self, ready):
         with Trickle(ready.port) as wire:
-            registry = connect(f"mysql://app@127.0.0.1:{wire.port}/app", "x", ICICLE)
+            registry = connect(f"mysql://app@127.0.0.1:{wire.port}/app", "x", ONE_RECORD)
             assert isinstance(mint(registry), Claim | Wait)
             with wire.trickling(), pytest.raises(RegistryUnavailable, match="no answer within 4 s"):
                 mint(registry)
 
     def test_no_server_listens(self):
         with pytest.raises(RegistryUnavailable, match="can be reached") as caught:
-            mint(connect(f"mysql://root@127.0.0.1:{free_port()}/x", "x", ICICLE))
+            mint(connect(f"mysql://root@127.0.0.1:{free_port()}/x", "x", ONE_RECORD))
         assert caught.value.outcome_known
 
 
 def test_options():
-    registry = connect("mariadb://ids:secret@h:3307/app?horizon=2s", "x", ICICLE)
+    registry = connect("mariadb://ids:secret@h:3307/app?horizon=2s", "x", ONE_RECORD)
     assert registry.terms.horizon_ticks * registry.terms.tick_us == 2_000_000
     assert "secret" not in registry.url
     with registry._links.taken() as link:

@@ -17,7 +17,7 @@ from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
 from tests.tools.forks import child
-from tests.tools.verbs import ICICLE, begin, grant, mint, release, renew
+from tests.tools.verbs import ONE_RECORD, begin, grant, mint, release, renew
 from tests.tools.waiting import until
 from tests.unit.registries.one_connection import open_some
 
@@ -44,7 +44,7 @@ def ready(fresh):
 
 
 def open_(server, user="app", namespace="x"):
-    return connect(server.url(user), namespace, ICICLE)
+    return connect(server.url(user), namespace, ONE_RECORD)
 
 
 def test_a_role_that_may_only_use_the_table(ready):
@@ -54,6 +54,29 @@ def test_a_role_that_may_only_use_the_table(ready):
     longer = renew(registry, claim, 10)
     assert isinstance(release(registry, longer, longer.start + 1), LastSeen)
     assert [h.slot for h in registry.holdings()] == [claim.slot]
+
+
+class TestShelves:
+    def test_a_missing_one_is_not_made_for_another_scheme(self, ready):
+        """Else IDs of two schemes, which may be equal, were made beside each other."""
+        begin(connect(ready.url("app"), "x", frazil.scheme("icicle")))
+        ready.sql("DELETE FROM frazil.frazil_namespace WHERE name <> 'x'")
+        for _ in range(16):  # each asks a random shelf first
+            with pytest.raises(ConfigError, match="has the layout") as told:
+                mint(connect(ready.url("app"), "x", frazil.scheme("snowflake")))
+            assert "shelf" not in str(told.value)
+        assert ready.sql("SELECT name FROM frazil.frazil_namespace") == [("x",)]
+
+    @pytest.mark.parametrize(
+        ("other", "options"), [("sonyflake", ""), ("snowflake", ""), ("icicle", "?horizon=9s")]
+    )
+    def test_one_of_another_scheme_is_not_set_up_again(self, ready, other, options):
+        begin(connect(ready.url("app"), "x", frazil.scheme("icicle")))
+        again = connect(ready.url("app", options=options), "x", frazil.scheme(other))
+        with pytest.raises(ConfigError, match="A namespace has one scheme"):
+            begin(again)
+        with pytest.raises(ConfigError, match="already has a record"):
+            begin(connect(ready.url("app"), "x", frazil.scheme("icicle")))
 
 
 def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
@@ -112,7 +135,10 @@ def test_concurrent_members_get_disjoint_ticks(ready, level):
         claims = [claim for some in pool.map(work, registries) for claim in some]
     cells = {(c.slot, tick) for c in claims for tick in range(c.start, c.until)}
     assert len(cells) == sum(c.until - c.start for c in claims)
-    assert max(c.seen.revision for c in claims) == len(claims)
+    revisions = {c.seen.shelf: 0 for c in claims}
+    for c in claims:
+        revisions[c.seen.shelf] = max(revisions[c.seen.shelf], c.seen.revision)
+    assert sum(revisions.values()) == len(claims)
 
 
 class TestSynchronousCommit:
@@ -171,10 +197,10 @@ class TestTrouble:
         try:
             url = ready.url("app:wr%20ong")
             with pytest.raises(ConfigError, match=r"right user and password") as caught:
-                mint(connect(url, "x", ICICLE))
+                mint(connect(url, "x", ONE_RECORD))
             assert "wr%20ong" not in str(caught.value)
             assert "app:***@" in str(caught.value)
-            assert isinstance(mint(connect(ready.url("app:right"), "x", ICICLE)), Claim | Wait)
+            assert isinstance(mint(connect(ready.url("app:right"), "x", ONE_RECORD)), Claim | Wait)
         finally:
             rules.write_text(trust)
             ready.sql("SELECT pg_reload_conf()")
@@ -182,7 +208,7 @@ class TestTrouble:
 
 def test_options():
     url = "postgresql://h/db?horizon=2s&sslmode=require&password=secret"
-    registry = connect(url, "x", ICICLE)
+    registry = connect(url, "x", ONE_RECORD)
     assert registry.terms.horizon_ticks * registry.terms.tick_us == 2_000_000
     assert "secret" not in registry.url
     with registry._links.taken() as link:

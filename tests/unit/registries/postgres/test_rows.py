@@ -9,7 +9,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres.registry import schema
 from tests.servers import postgres as servers
-from tests.tools.verbs import ICICLE, TICKETS, begin, mint, new
+from tests.tools.verbs import ONE_RECORD, TICKETS, begin, mint, new
 from tests.tools.waiting import granted
 
 
@@ -71,7 +71,7 @@ def test_ids_in_sql_and_rights_to_the_table_are_not_a_loss(server, name):
     registry = new(server.url(), name)
     with registry.step() as (_, before):
         pass
-    registry.add_ids(ask_of(LastSeen()), ICICLE)
+    registry.add_ids(ask_of(LastSeen()), ONE_RECORD)
     server.sql("GRANT SELECT ON frazil.frazil_namespace TO PUBLIC")
     with registry.step() as (_, after):
         assert after == before
@@ -115,7 +115,7 @@ def test_a_record_that_another_one_stood_in_for_is_waited_out(server, name, away
         with psycopg.connect(outside, autocommit=True) as link:
             link.execute(away)
             link.execute(back)
-        newcomer = connect(url, name, ICICLE)
+        newcomer = connect(url, name, ONE_RECORD)
         ahead = newcomer.terms.tick_at(seen.now_us) + newcomer.terms.horizon_ticks
         assert granted(newcomer).start >= ahead
         newcomer.close()

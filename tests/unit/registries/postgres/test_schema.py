@@ -10,7 +10,7 @@ import frazil
 from frazil.claims.claim import Claim
 from frazil.registries import connect
 from frazil.registries.postgres.registry import schema
-from tests.tools.verbs import ICICLE, grant, new
+from tests.tools.verbs import ONE_RECORD, grant, new
 from tests.tools.waiting import until
 
 PLACES = "SELECT schemaname, tablename FROM pg_tables WHERE tablename LIKE 'frazil%' ORDER BY 2"
@@ -71,7 +71,7 @@ def test_it_moves_while_members_run_and_nobody_waits(database, call_main):
         each.start()
     until(lambda: all(found), "IDs of all")
     assert "is now in the schema frazil" in call_main("init", database, "--move")
-    assert isinstance(grant(connect(database, "orders", ICICLE), 1), Claim)
+    assert isinstance(grant(connect(database, "orders", frazil.scheme()), 1), Claim)
     made = [frazil.mint(5, database, namespace="orders") for _ in range(3)]
     with psycopg.connect(database, autocommit=True) as link:
         link.execute("INSERT INTO orders (n) SELECT generate_series(1, 100)")
@@ -93,7 +93,7 @@ def test_a_record_that_was_lost_is_not_kept_by_the_move(database):
     frazil.init(database, namespace="orders", new=True)
     with psycopg.connect(database) as link:
         link.execute("UPDATE frazil_namespace SET layout = layout")  # as by a restored dump
-    registry = connect(database, "orders", ICICLE)
+    registry = connect(database, "orders", ONE_RECORD)
     assert registry.move_table()
     with registry.step() as (record, incarnation):
         assert record.incarnation != incarnation

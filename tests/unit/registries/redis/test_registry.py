@@ -13,7 +13,7 @@ from frazil.redis_link.access import Script
 from frazil.redis_link.link import Link
 from frazil.registries import connect
 from tests.servers.redis import FLAVOURS, Server
-from tests.tools.verbs import ICICLE, grant, new, release, renew
+from tests.tools.verbs import ONE_RECORD, grant, new, release, renew
 
 NOTHING = LastSeen()
 
@@ -51,7 +51,7 @@ class TestVerbs:
         assert commands["cmdstat_hset"]["calls"] == 10
 
     def test_holdings_write_nothing(self, server):
-        registry = connect(server.url, "nobody asked yet", ICICLE)
+        registry = connect(server.url, "nobody asked yet", ONE_RECORD)
         assert registry.holdings() == []
         assert server.do("EXISTS", "frazil:{nobody asked yet}") == 0
 
@@ -94,11 +94,11 @@ class TestUrls:
         ],
     )
     def test_places(self, url, places):
-        assert connect(url, "x", ICICLE).link.access.places == places
+        assert connect(url, "x", ONE_RECORD).link.access.places == places
 
     def test_options(self):
         url = "rediss://me:p%40ss@one/4?timeout=250ms&replicas=2&ca=/ca.pem&cert=/c&key=/k"
-        access = connect(url, "x", ICICLE).link.access
+        access = connect(url, "x", ONE_RECORD).link.access
         assert (access.tls, access.timeout_s, access.replicas) == (True, 0.25, 2)
         assert access.options == {
             "db": 4,
@@ -112,7 +112,7 @@ class TestUrls:
 
     def test_a_password_is_never_shown(self):
         for url in ("redis://me:secret@one,two/1", "redis://:secret@one"):
-            registry = connect(url, "x", ICICLE)
+            registry = connect(url, "x", ONE_RECORD)
             assert "secret" not in registry.url
             assert ":***@one" in registry.url
             assert "secret" not in repr(getattr(registry, "link", registry.url))
@@ -120,7 +120,7 @@ class TestUrls:
     def test_a_missing_driver_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "redis", None)
         with pytest.raises(ConfigError, match=r'pip install "\.\[redis\]"'):
-            connect("redis://one", "x", ICICLE)
+            connect("redis://one", "x", ONE_RECORD)
 
     def test_ticks_that_a_script_cannot_count(self):
         wide = "time:60 node:2 @1us since 1600-01-01T00:00:00Z"
@@ -132,7 +132,7 @@ class TestUrls:
 class TestErrors:
     """Each says what to do, and whether the store may have done it all the same."""
 
-    def refusal(self, url, kind, scheme=ICICLE):
+    def refusal(self, url, kind, scheme=ONE_RECORD):
         with pytest.raises(kind) as caught:
             grant(connect(url, "errors", scheme))
         return caught.value
@@ -159,7 +159,9 @@ class TestErrors:
             here = f"127.0.0.1:{server.port}"
             for url in (f"redis://{here}", f"redis://id:no@{here}", f"redis://:no@{here}"):
                 assert "redis://USER:PASSWORD@host" in str(self.refusal(url, ConfigError))
-            assert isinstance(grant(connect(f"redis://:open%20sesame@{here}", "x", ICICLE)), Wait)
+            assert isinstance(
+                grant(connect(f"redis://:open%20sesame@{here}", "x", ONE_RECORD)), Wait
+            )
             registry = new(f"redis://id:pw@{here}", "y")
             claim = grant(registry)
             longer = renew(registry, claim)
@@ -198,7 +200,7 @@ class TestErrors:
             with Server(maxmemory_policy=policy) as server:
                 assert policy in str(self.refusal(server.url, ConfigError))
         with Server(maxmemory_policy="volatile-lru") as server:
-            assert isinstance(grant(connect(server.url, "x", ICICLE)), Wait)
+            assert isinstance(grant(connect(server.url, "x", ONE_RECORD)), Wait)
 
     def test_no_disk(self):
         with Server(save="3600 1", enable_protected_configs="yes") as server:

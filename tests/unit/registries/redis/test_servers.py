@@ -14,7 +14,7 @@ from frazil.redis_link.link import Link
 from frazil.registries import connect
 from tests.servers.certificates import make_certificates
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
-from tests.tools.verbs import ICICLE, TICKETS, begin, grant, new, release, renew
+from tests.tools.verbs import ONE_RECORD, TICKETS, begin, grant, new, release, renew
 
 NOTHING = LastSeen()
 
@@ -31,10 +31,10 @@ def trio(request):
 class TestReplicas:
     def test_fewer_than_half_is_refused(self, trio):
         with pytest.raises(ConfigError, match="3 replicas are connected"):
-            grant(connect(f"{trio[0].url}?replicas=1", "x", ICICLE))
+            grant(connect(f"{trio[0].url}?replicas=1", "x", ONE_RECORD))
 
     def test_too_few_there(self, trio):
-        registry = connect(f"{trio[0].url}?replicas=4&timeout=1s", "y", ICICLE)
+        registry = connect(f"{trio[0].url}?replicas=4&timeout=1s", "y", ONE_RECORD)
         with pytest.raises(RegistryUnavailable, match=r"[0-3] of 4 replicas confirmed") as caught:
             grant(registry)
         assert not caught.value.outcome_known
@@ -48,7 +48,7 @@ class TestReplicas:
     def test_members_must_agree_on_it(self, trio):
         new(f"{trio[0].url}?replicas=2", "agreed")
         with pytest.raises(ConfigError, match="confirmed by replicas"):
-            grant(connect(trio[0].url, "agreed", ICICLE))
+            grant(connect(trio[0].url, "agreed", ONE_RECORD))
 
     def test_a_replica_that_comes_back_is_another_history(self, trio):
         registry = new(f"{trio[0].url}?replicas=2&horizon=100ms", "back")
@@ -76,7 +76,7 @@ class TestReplicas:
 def test_a_replica_that_takes_writes(flavour):
     """What it gave, its primary would give again, and write over what it knows of it."""
     with Server(flavour) as primary, Server(flavour) as replica:
-        members = [connect(server.url, "both", ICICLE) for server in (primary, replica)]
+        members = [connect(server.url, "both", ONE_RECORD) for server in (primary, replica)]
         replica.replicate(primary)
         replica.do("CONFIG", "SET", "replica-read-only", "no")
         begin(members[0])
@@ -116,11 +116,11 @@ class TestSeveral:
         return f"redis://{','.join(f'127.0.0.1:{server.port}' for server in servers)}{options}"
 
     def test_shares(self, servers):
-        registry = connect(self.url(servers), "x", ICICLE)
+        registry = connect(self.url(servers), "x", ONE_RECORD)
         shares = [part.terms.slots for part in registry.parts]
-        assert [n for share in shares for n in share] == list(range(1024))
-        assert registry.terms.slots == range(1024)
-        assert {len(share) for share in shares} == {341, 342}
+        assert [n for share in shares for n in share] == list(range(256))
+        assert registry.terms.slots == range(256)
+        assert {len(share) for share in shares} == {85, 86}
 
     def test_claims_go_to_their_store_and_others_replace_it(self, servers):
         registry = new(self.url(servers), "x")
@@ -160,7 +160,7 @@ class TestSeveral:
         claim = grant(registry, 500)
         for server in servers:
             server.do("FLUSHALL")
-        fresh = connect(url, "x", ICICLE)
+        fresh = connect(url, "x", ONE_RECORD)
         assert isinstance(renew(fresh, claim), Lost)
         wait = fresh.grant(ask_of(claim.seen), 5000)  # from the horizon on, so 5 s later a claim
         assert isinstance(wait, Wait)
@@ -168,12 +168,12 @@ class TestSeveral:
     def test_another_order_is_refused(self, servers):
         new(self.url(servers), "x")
         with pytest.raises(ConfigError, match=r"store \d of 3"):
-            grant(connect(self.url(servers[1:] + servers[:1]), "x", ICICLE), 10)
+            grant(connect(self.url(servers[1:] + servers[:1]), "x", ONE_RECORD), 10)
         with pytest.raises(ConfigError, match="store 1 of 3"):
-            grant(connect(servers[0].url + "?horizon=1s", "x", ICICLE))
+            grant(connect(servers[0].url + "?horizon=1s", "x", ONE_RECORD))
 
     def test_initialise_needs_all_servers(self, servers):
-        registry = connect(self.url(servers), "x", ICICLE)
+        registry = connect(self.url(servers), "x", ONE_RECORD)
         servers[1].kill()
         with pytest.raises(RegistryUnavailable):
             begin(registry)
@@ -211,11 +211,11 @@ class TestCluster:
     def test_nodes_are_no_independent_servers(self, cluster):
         hosts = ",".join(f"127.0.0.1:{server.port}" for server in cluster.servers)
         with pytest.raises(ConfigError, match=r"add \?cluster=1"):
-            grant(connect(f"redis://{hosts}", "x", ICICLE))
+            grant(connect(f"redis://{hosts}", "x", ONE_RECORD))
 
     def test_a_server_is_not_a_cluster(self, server):
         with pytest.raises(ConfigError, match=r"leave out \?cluster=1"):
-            grant(connect(f"{server.url}?cluster=1", "x", ICICLE))
+            grant(connect(f"{server.url}?cluster=1", "x", ONE_RECORD))
 
     def test_a_key_on_the_move(self, cluster):
         key = "frazil:{on the move}"
@@ -267,5 +267,5 @@ class TestWays:
                 f"rediss://127.0.0.1:{way.partition(':')[2]}{mine}",  # another name
             ):
                 with pytest.raises(RegistryUnavailable) as caught:
-                    grant(connect(wrong, "x", ICICLE))
+                    grant(connect(wrong, "x", ONE_RECORD))
                 assert caught.value.outcome_known

@@ -7,7 +7,7 @@ from frazil.registries import connect
 from frazil.registries.sqlite.files import LOCAL_FILESYSTEMS
 from frazil.system import host
 from frazil.system.host import filesystem_of
-from tests.tools.verbs import ICICLE, grant
+from tests.tools.verbs import ONE_RECORD, grant
 
 SHARED = {
     *("9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "cvfs", "fuse", "fuse.beegfs"),
@@ -36,7 +36,7 @@ def mounted(tmp_path, monkeypatch):
 
 
 def asked(path, options=""):
-    grant(connect(f"sqlite://{path}{options}", "x", ICICLE))
+    grant(connect(f"sqlite://{path}{options}", "x", ONE_RECORD))
 
 
 def test_the_longest_mount_point_counts_and_of_equal_ones_the_last(mounted):
@@ -74,9 +74,9 @@ def test_a_person_says_that_it_is_local(mounted):
         asked(path, "?local=no")
     with pytest.raises(ConfigError, match="yes or no"):
         asked(path, "?local=1")
-    grant(connect(f"static:7?state={path}.7&local=yes", "x", ICICLE))
+    grant(connect(f"static:7?state={path}.7&local=yes", "x", ONE_RECORD))
     with pytest.raises(ConfigError, match="gocryptfs"):
-        grant(connect(f"static:7?state={path}.7", "x", ICICLE))
+        grant(connect(f"static:7?state={path}.7", "x", ONE_RECORD))
 
 
 def test_a_link_to_a_file_elsewhere(mounted, tmp_path):
@@ -92,7 +92,7 @@ def test_the_doctor_reports_it(mounted):
     path = mounted("home", "virtiofs") / "claims.db"
 
     def verdict(options):
-        facts = connect(f"sqlite://{path}{options}", "x", ICICLE).examine().facts
+        facts = connect(f"sqlite://{path}{options}", "x", ONE_RECORD).examine().facts
         return next(each for each in facts if each.about == "file system")
 
     assert verdict("")[1:3] == ("bad", "virtiofs")

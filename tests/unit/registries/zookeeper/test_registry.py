@@ -19,7 +19,7 @@ from tests.servers.zookeeper import zookeeper
 from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
-from tests.tools.verbs import ICICLE, TICKETS, begin, mint, new
+from tests.tools.verbs import ONE_RECORD, TICKETS, begin, mint, new
 from tests.tools.waiting import until
 from tests.unit.registries.one_connection import open_some
 
@@ -58,7 +58,7 @@ def test_a_user_has_nodes_of_its_own(server):
     made = new(url, "x")
     assert {fact.about: fact.verdict for fact in made.examine().facts}["rights"] == "good"
     assert "secret" not in made.url
-    stranger = connect(server.url("/own"), "x", ICICLE)
+    stranger = connect(server.url("/own"), "x", ONE_RECORD)
     with pytest.raises(ConfigError, match="right user and password"):
         mint(stranger)
     made.close()
@@ -67,12 +67,12 @@ def test_a_user_has_nodes_of_its_own(server):
 def test_a_node_of_another_program_is_named(server, registry, request):
     with server.client() as client:
         client.set(f"/frazil/record/{request.node.name}", b"hello")
-    with pytest.raises(ConfigError, match="another program"):
+    with pytest.raises(ConfigError, match=f"deleteall /frazil/record/{request.node.name}"):
         mint(registry)
 
 
 def test_no_server():
-    made = connect(f"zookeeper://127.0.0.1:{free_port()}", "x", ICICLE)
+    made = connect(f"zookeeper://127.0.0.1:{free_port()}", "x", ONE_RECORD)
     with pytest.raises(RegistryUnavailable, match="majority") as caught:
         mint(made)
     assert caught.value.outcome_known
@@ -81,11 +81,11 @@ def test_no_server():
 def test_a_node_that_is_too_large_for_the_server(server, registry, request):
     """It ends the connection; the error names what to set. A small node is not to blame."""
     with registry._links.taken() as link:
-        state = link.read(request.node.name)
+        state = link.read([request.node.name])
         with pytest.raises(
             RegistryUnavailable, match=r"1,100,000 bytes.*-Xmx.*jute\.maxbuffer"
         ) as caught:
-            link.write(request.node.name, bytes(1_100_000), state.version)
+            link.write(state.nodes, {request.node.name: bytes(1_100_000)})
     assert not caught.value.outcome_known
     mint(registry)
     server.signal_all(signal.SIGSTOP)
@@ -140,7 +140,7 @@ def test_a_counter_whose_tree_was_made_again_is_refused(server):
     ],
 )
 def test_incarnations(known, epoch, start_ms, same):
-    state = State(b"", -1, 7, epoch, start_ms, 0)
+    state = State([], 7, epoch, start_ms, 0)
     assert (_incarnation(state, known) == known) == same
 
 
@@ -210,8 +210,8 @@ def test_a_session_that_ends_during_a_verb_is_replaced(some, wire):
 
 def test_the_size_of_a_node_is_not_told_of_another_one(some, wire):
     with some[0]._links.taken() as link:
-        version = link.read(some[0].namespace).version
-        link.write(some[0].namespace, bytes(200_000), version)
+        nodes = link.read([some[0].namespace]).nodes
+        link.write(nodes, {some[0].namespace: bytes(200_000)})
     with wire.refusing(), pytest.raises(RegistryUnavailable) as caught:
         mint(some[1])
     assert "bytes" not in str(caught.value)
@@ -220,7 +220,7 @@ def test_the_size_of_a_node_is_not_told_of_another_one(some, wire):
 def test_a_child_inside_its_parents_step_cannot_write(some, wire):
     registry = some[0]
     with registry._links.taken() as link:
-        client, path = link._client, link._path(registry.namespace)
+        client, path = link._client, link.path(registry.namespace)
 
     def writes():
         with pytest.raises((KazooException, KazooTimeoutError)):

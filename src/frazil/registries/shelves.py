@@ -1,0 +1,219 @@
+"""A registry over a store that can lock one shelf of a namespace, or all of them in one step.
+
+A verb first asks one shelf (see ``frazil.claims.shelves``). That counts if the verb left the head
+of the record as it was, and did not have to wait. Otherwise nothing was saved, and the verb is
+repeated on all shelves in one step. So a namespace that is new, that lost something, or that waits
+after a loss is one record, and a loss that shows on one shelf is noticed for all.
+
+**Which shelf.** A renewal and a release go to the shelf of their claim. A grant goes to the one
+that the member heard of last, whose revision tells of a loss that the store does not show; a
+newcomer goes to any. If no slot is free there, the others are asked, and then a slot is shared
+where that is possible first. So in a full namespace a grant takes a step for each shelf, and one
+more.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+from frazil.claims.claim import Claim, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
+from frazil.claims.record import Record
+from frazil.claims.shelves import count_in, counted, divided, head, share, united, usual_count
+from frazil.errors import ConfigError, Misuse, Stopped
+from frazil.inputs.url import Url
+from frazil.registries.base import Answer, RecordRegistry
+from frazil.system.chance import shuffled
+
+Reply = TypeVar("Reply", bound=LastSeen | Claim | Wait | Lost)
+Verb = Callable[[Record, Terms, VerbRequest, int, str], Reply]
+
+_RECOUNTS = 3
+
+
+class AllNeeded(Exception):
+    """Raised in a step on one shelf that is not enough, so that nothing is saved.
+
+    full_ticks: if no slot is free there, how long a slot is not; else None.
+    """
+
+    def __init__(self, full_ticks: int | None = None) -> None:
+        super().__init__()
+        self.full_ticks = full_ticks
+
+
+class ShelvedRegistry(RecordRegistry):
+    """A registry whose store keeps the shelves of a namespace under names of their own."""
+
+    def __init__(self, url: Url | str, namespace: str, terms: Terms) -> None:
+        super().__init__(url, namespace, terms)
+        self._plain = self.terms
+        self._doubt = False  # whether all shelves showed a loss when they were looked at
+        self._count(usual_count(terms))
+
+    @abstractmethod
+    def locked(self, names: Sequence[str]) -> AbstractContextManager[tuple[list[Record], str]]:
+        """The records of these names, locked in one step, and the store's incarnation.
+
+        Those with another sid or revision are saved durably, all in one step, when the block ends;
+        if it raises, none is.
+        """
+
+    def name_of(self, shelf: int) -> str:
+        """What a shelf is stored under: the namespace, and a number after it if it is not 0."""
+        return f"{self.namespace}\x1f{shelf}" if shelf else self.namespace
+
+    @contextmanager
+    def step(self, shelf: int | None = None, at: int = 0) -> Iterator[tuple[Record, str]]:
+        """One shelf, or all as one record that shows the revision of shelf ``at``."""
+        numbers = range(self.count) if shelf is None else [shelf]
+        at = at if shelf is None else 0
+        with self.locked([self.name_of(number) for number in numbers]) as (records, incarnation):
+            whole = united(records, self.terms.nodes, at)
+            if shelf is None:
+                self._doubt = whole.incarnation != incarnation
+            yield whole, incarnation
+            divided(whole, records, at)
+
+    def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
+        return self._somewhere(lambda r, *told: r.grant(*told, want), ask)
+
+    def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
+        return self._somewhere(lambda r, *told: r.mint(*told, ticks), ask)
+
+    def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
+        reply: Claim | Lost = self._at_home(lambda r, *told: r.renew(*told, until), ask)
+        return reply
+
+    def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
+        reply: LastSeen | Lost = self._at_home(lambda r, *told: r.release(*told, used), ask)
+        return reply
+
+    def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
+        reply: LastSeen = self._everywhere(lambda r, *told: r.initialise(*told, start), ask)
+        return reply
+
+    def look(self) -> Snapshot | None:
+        """See Registry. The layout is shown without the number of shelves."""
+        found = super().look()
+        if found is None:
+            return None
+        layout, count = count_in(found.layout)
+        if count != self.count and layout == self._plain.layout:
+            self._count(count)
+            return self.look()
+        return replace(found, layout=layout)
+
+    def _count(self, count: int) -> None:
+        """Have so many shelves from now on."""
+        self.count = count
+        self.terms = counted(self._plain, count)
+        self._shares = [share(self.terms, shelf, count) for shelf in range(count)]
+
+    def _somewhere(self, verb: Verb[Claim | Wait], ask: VerbRequest) -> Claim | Wait:
+        if self.count > 1 and not self._doubt:
+            try:
+                return self._first_free(verb, ask)
+            except AllNeeded:
+                pass
+        return self._everywhere(verb, ask)
+
+    def _first_free(self, verb: Verb[Claim | Wait], ask: VerbRequest) -> Claim | Wait:
+        """A claim of a slot that is free on any shelf; else what can be shared first."""
+        full: dict[int, int] = {}
+        known = ask.seen.shelf if ask.seen.sid else -1
+        for shelf in sorted(shuffled(range(self.count)), key=lambda shelf: shelf != known):
+            try:
+                return self._on(shelf, verb, ask, free=True)
+            except AllNeeded as error:
+                if error.full_ticks is None:
+                    raise
+                full[shelf] = error.full_ticks
+        return self._on(min(full, key=lambda shelf: full[shelf]), verb, ask)
+
+    def _at_home(self, verb: Verb[Reply], ask: VerbRequest) -> Reply:
+        if self.count > 1 and ask.held is not None:
+            slot = ask.held.slot
+            for shelf, terms in enumerate(self._shares):
+                if slot in terms.slots:
+                    try:
+                        return self._on(shelf, verb, ask)
+                    except AllNeeded:
+                        break
+        return self._everywhere(verb, ask)
+
+    def _on(self, shelf: int, verb: Verb[Reply], ask: VerbRequest, *, free: bool = False) -> Reply:
+        """The reply of one shelf. free: a slot that is free is asked for. Raises AllNeeded."""
+        terms, told = self._shares[shelf], _told(ask, shelf)
+
+        def alone(record: Record, reading_us: int, incarnation: str) -> Reply:
+            before = head(record)
+            if not record.sid or record.waits:
+                raise AllNeeded
+            try:
+                reply = verb(record, terms, told, reading_us, incarnation)
+            except (Misuse, Stopped):
+                raise AllNeeded from None
+            if head(record) != before:
+                raise AllNeeded
+            if free and (ticks := _ticks_until(reply, terms)):
+                raise AllNeeded(ticks)
+            return reply
+
+        return _from(shelf, self.perform(alone, shelf))
+
+    def _everywhere(self, verb: Verb[Reply], ask: VerbRequest) -> Reply:
+        """The reply of all shelves, after they are counted as the record does."""
+        for _ in range(_RECOUNTS):
+            try:
+                return self._on_all(verb, ask)
+            except ConfigError as error:
+                layout, count = count_in(str(error.facts.get("theirs", "")))
+                if count == self.count or layout != self._plain.layout:
+                    raise
+                self._count(count)
+        raise self.crowded()
+
+    def _on_all(self, verb: Verb[Reply], ask: VerbRequest) -> Reply:
+        at = ask.seen.shelf if ask.seen.shelf < self.count else 0
+        terms, told = self.terms, _told(ask, at)
+
+        def whole(record: Record, reading_us: int, incarnation: str) -> Reply:
+            return verb(record, terms, told, reading_us, incarnation)
+
+        return _from(at, self.perform(whole, None, at))
+
+    def perform(
+        self,
+        verb: Callable[[Record, int, str], Answer],
+        shelf: int | None = None,
+        at: int = 0,
+    ) -> Answer:
+        """See RecordRegistry and ``step``."""
+        return self.kept(self.step(shelf, at), verb)
+
+
+def _ticks_until(reply: object, terms: Terms) -> int:
+    """How long a grant has to wait: a slot that is shared begins later than now."""
+    if isinstance(reply, Claim):
+        return reply.start - terms.tick_at(reply.now_us)
+    assert isinstance(reply, Wait)
+    return terms.horizon_ticks + reply.wait_us // terms.tick_us
+
+
+def _told(ask: VerbRequest, shelf: int) -> VerbRequest:
+    """The request with what the member knows of a shelf: of the last one also the revision."""
+    if ask.seen.shelf == shelf:
+        return ask
+    return replace(ask, seen=ask.seen._replace(shelf=shelf, revision=0))
+
+
+def _from(shelf: int, reply: Reply) -> Reply:
+    """A reply with the number of the shelf whose revision it tells."""
+    told: LastSeen | Claim | Wait | Lost = reply
+    if isinstance(told, LastSeen):
+        told = told._replace(shelf=shelf)
+    else:
+        told = replace(told, seen=told.seen._replace(shelf=shelf))
+    return told  # type: ignore[return-value]  # of the same kind

@@ -1,0 +1,258 @@
+"""A namespace with several records in one store, which together are one."""
+
+import random
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import frazil
+from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest, Wait
+from frazil.claims.packed_slots import PackedSlots
+from frazil.claims.record import Record
+from frazil.claims.shelves import ShelvedSlots, counted, head, share, usual_count
+from frazil.claims.slots import Slot, SlotTable
+from frazil.errors import ConfigError
+from frazil.registries.base import terms_of
+from frazil.registries.shelves import ShelvedRegistry
+
+SCHEME = frazil.scheme("time:41 node:5 sequence:2 @1ms since 2025-01-01")
+HORIZON_MS, WAIT_MS, SHELVES = 1000, 1125, 4
+TERMS = terms_of(SCHEME, HORIZON_MS * 1000)
+OTHER = "time:41 node:6 sequence:1 @1ms since 2025-01-01T00:00:00Z"
+T0 = 1_800_000_000_000_000
+
+
+class Store:
+    """Records, a clock, and what tells a loss. ms: true time; behind: of the store's clock."""
+
+    def __init__(self):
+        self.records, self.incarnation, self.ms, self.behind, self.steps = {}, 1, 0, 0, []
+
+    def member(self, count=SHELVES, **terms):
+        return Member(self, replace(TERMS, **terms), count)
+
+    def keep(self):
+        self.early = deepcopy(self.records)
+
+    def put_back(self):
+        """What was written since ``keep`` is lost, and nothing shows it."""
+        self.records = deepcopy(self.early)
+
+
+class Member(ShelvedRegistry):
+    """A member, with its memory: of all shelves only the revision of the last one."""
+
+    def __init__(self, store, terms, count):
+        super().__init__("store:", "orders", terms)
+        self._count(count)
+        self.store, self.seen = store, LastSeen()
+
+    def reading_us(self):
+        return T0 + (self.store.ms - self.store.behind) * 1000
+
+    @contextmanager
+    def locked(self, names):
+        self.store.steps.append(len(names))
+        records = [
+            deepcopy(self.store.records.get(name)) or Record(PackedSlots()) for name in names
+        ]
+        yield records, str(self.store.incarnation)
+        self.store.records |= dict(zip(names, records, strict=True))
+
+    def tell(self, verb, argument, claim=None):
+        """The reply to a verb, which is remembered."""
+        token, boot_us = f"{random.getrandbits(64):016x}", self.store.ms * 1000
+        ask = VerbRequest(self.seen, T0 + boot_us, token, "me", claim, boot_us)
+        reply = verb(ask, argument)
+        self.seen = ask.memory(reply, boot_us, self.terms)
+        return reply
+
+    def ask(self, want=10):
+        return self.tell(self.grant, want)
+
+    def go_on(self, claim, more=0):
+        return self.tell(self.renew, claim.until + more, claim)
+
+
+@pytest.fixture
+def store():
+    made = Store()
+    made.member().tell(made.member().initialise, 0)
+    made.steps.clear()
+    return made
+
+
+def shelf_of(claim):
+    return claim.slot // (32 // SHELVES)
+
+
+def on(store, shelf, want=10):
+    """A member with a claim of that shelf."""
+    while True:
+        member = store.member()
+        if shelf_of(claim := member.ask(want)) == shelf:
+            return member, claim
+        member.tell(member.release, claim.start, claim)
+
+
+def test_a_verb_asks_one_shelf(store):
+    claims = []
+    for _ in range(16):
+        member = store.member()
+        claim = member.go_on(member.ask(), 5)
+        assert isinstance(member.tell(member.release, claim.start, claim), LastSeen)
+        claims.append(claim)
+    assert store.steps == [1] * 48
+    assert {shelf_of(claim) for claim in claims} == set(range(SHELVES))
+
+
+def test_all_numbers_are_found_and_then_shared(store):
+    claims = []
+    for _ in range(32):
+        store.steps.clear()
+        claims.append(store.member().ask(10_000))
+        assert len(store.steps) <= SHELVES
+    assert sorted(claim.slot for claim in claims) == list(range(32))
+    store.steps.clear()
+    reply = store.member().ask(10_000)
+    assert isinstance(reply, Wait)
+    assert not reply.guarded
+    assert store.steps == [1] * (SHELVES + 1)
+    store.ms += reply.wait_us // 1000 + 1
+    shared = store.member().ask()
+    assert shared.start >= next(each for each in claims if each.slot == shared.slot).until
+
+
+@pytest.mark.parametrize("lost", ["one shelf", "incarnation", "memory"])
+def test_what_shows_on_one_shelf_is_noticed_for_all_in_one_step(store, lost):
+    store.keep()
+    holders = [on(store, shelf, HORIZON_MS) for shelf in range(SHELVES)]
+    store.ms += 500
+    if lost == "one shelf":
+        del store.records["orders\x1f2"]
+    elif lost == "incarnation":
+        store.incarnation += 1
+    else:
+        store.put_back()
+    member, claim = holders[2]
+    assert isinstance(member.go_on(claim), Lost)
+    assert len({head(record) for record in store.records.values()}) == 1
+    for shelf in range(SHELVES):
+        newcomer = store.member()
+        newcomer.seen = LastSeen(shelf=shelf)
+        reply = newcomer.ask()
+        assert isinstance(reply, Wait)
+        assert reply.guarded
+    for other, theirs in holders:
+        assert isinstance(other.go_on(theirs), Lost)
+    while not isinstance(reply := member.ask(), Claim):
+        store.ms += reply.wait_us // 1000 + 1
+    assert reply.start >= max(each.until for _, each in holders)
+    assert isinstance(store.member().ask(), Claim)  # the wait is over on every shelf
+
+
+def test_the_guard_is_beyond_the_latest_clock_of_all_shelves(store):
+    late, claim = on(store, 1, HORIZON_MS)
+    store.behind, store.incarnation = 10 * HORIZON_MS, 2
+    reply = store.member().ask()
+    assert isinstance(reply, Wait)
+    (guard,) = {record.guard for record in store.records.values()}
+    assert guard >= claim.until
+    assert isinstance(late.go_on(claim), Lost)
+
+
+def test_a_member_with_memory_asks_the_shelf_that_it_knows(store):
+    member, claim = on(store, 3)
+    store.keep()
+    claim = member.go_on(claim, 5)
+    member.tell(member.release, claim.start, claim)
+    store.put_back()
+    reply = member.ask()
+    assert isinstance(reply, Wait)
+    assert reply.guarded
+
+
+@pytest.mark.parametrize("theirs", [1, 2, 8])
+def test_members_count_as_the_record_does(store, theirs):
+    store.records.clear()
+    store.member(theirs).tell(store.member(theirs).initialise, 0)
+    member = store.member()
+    claim = member.ask()
+    assert isinstance(member.go_on(claim, 1), Claim)
+    assert member.count == theirs
+    assert len(store.records) == theirs
+    found = store.member().look()
+    assert found.layout == TERMS.layout
+    assert [each.slot for each in found.holdings] == [claim.slot]
+    with pytest.raises(ConfigError, match="already has a record"):
+        store.member().tell(store.member().initialise, 0)
+
+
+def test_another_scheme_is_refused_whatever_is_missing(store):
+    del store.records["orders"], store.records["orders\x1f1"]
+    before = {name: (head(record), record.revision) for name, record in store.records.items()}
+    for _ in range(8):
+        stranger = store.member(identity="other", layout=OTHER)
+        with pytest.raises(ConfigError, match="has the layout"):
+            stranger.ask()
+    after = {name: (head(record), record.revision) for name, record in store.records.items()}
+    assert after == before
+
+
+def test_a_missing_shelf_that_was_seen_is_repaired_before_anything_is_granted(store):
+    del store.records["orders\x1f1"]
+    member = store.member()
+    assert member.look() is not None
+    assert isinstance(member.ask(), Wait)
+
+
+def test_a_clock_that_only_a_quiet_shelf_finds_wrong_refuses_nobody(store):
+    """A member's clock is a witness of a step of the store's, and not needed without one."""
+    store.ms += 120_000
+    busy, claim = on(store, 1)
+    store.ms += 1000
+    busy.go_on(claim)
+    for shelf in range(SHELVES):
+        member = store.member()
+        ask = VerbRequest(LastSeen(shelf=shelf), T0 + 40_000_000, f"{shelf:016x}", "me")
+        assert isinstance(member.grant(ask, 10), Claim)
+
+
+def test_how_many_shelves():
+    def of(layout):
+        return usual_count(terms_of(frazil.scheme(layout), 1_000_000))
+
+    assert [of(f"time:41 node:{bits} @1ms since 2025-01-01") for bits in (8, 9, 10, 16)] == [
+        1, 2, 4, 64,
+    ]  # fmt: skip
+    assert of("time:41 @1ms since 2025-01-01") == 1
+    assert of("run:20 node:10") == 1
+    assert of("sequence:40 node:10") == 1
+    every = [n for shelf in range(3) for n in share(counted(TERMS, 3), shelf, 3).slots]
+    assert every == list(range(32))
+
+
+slots = st.dictionaries(
+    st.integers(0, 47),
+    st.builds(Slot, st.integers(5, 15), st.integers(0, 5), st.sampled_from(["", "f" * 16])),
+)
+
+
+@given(slots, st.integers(1, 7), st.integers(0, 20), st.integers(0, 20), st.integers(0, 2))
+def test_slots_on_shelves_are_those_of_one_table(held, count, now, guard, deployment):
+    """Three deployments of 16 node numbers share the record."""
+    one = SlotTable(held)
+    parts = ShelvedSlots([SlotTable() for _ in range(count)], 16)
+    for n, slot in held.items():
+        parts.put(n, slot)
+    among = range(16 * deployment, 16 * deployment + 16)
+    assert list(parts.stored()) == list(one.stored())
+    assert parts.best_free(now, guard, among) == one.best_free(now, guard, among)
+    assert parts.lowest_floor(now, guard, among) == one.lowest_floor(now, guard, among)
+    assert [parts.get(n) for n in range(48)] == [one.get(n) for n in range(48)]
+    one.void_tokens(), parts.void_tokens()
+    assert list(parts.stored()) == list(one.stored())
