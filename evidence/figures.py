@@ -16,6 +16,7 @@ __all__ = ["figures"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 _FEW_LINES = 40
+_OWN_PACKAGES = ("evidence/conformance", "evidence/torture")
 
 
 def figures() -> dict[str, int]:
@@ -36,18 +37,16 @@ def figures() -> dict[str, int]:
         "import contracts": len(tomllib.loads(pyproject)["tool"]["importlinter"]["contracts"]),
         "lines of pyproject.toml": pyproject.count("\n"),
         "lines of tests": sum(map(_lines, _tracked("tests"))),
-        "lines of evidence/torture": sum(map(_lines, _tracked("evidence/torture"))),
+        **{f"lines of {folder}": sum(map(_lines, _tracked(folder))) for folder in _OWN_PACKAGES},
         "lines of the rest of evidence": sum(
-            _lines(path)
-            for path in _tracked("evidence")
-            if (_ROOT / "evidence/torture") not in path.parents
+            map(_lines, _tracked("evidence", *(f":!{folder}" for folder in _OWN_PACKAGES)))
         ),
     }
 
 
-def _tracked(folder: str) -> Iterator[Path]:
+def _tracked(*patterns: str) -> Iterator[Path]:
     listed = subprocess.run(
-        ["git", "ls-files", folder], cwd=_ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", *patterns], cwd=_ROOT, capture_output=True, text=True, check=True
     )
     return (_ROOT / name for name in listed.stdout.splitlines())
 

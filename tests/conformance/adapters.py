@@ -16,7 +16,7 @@ from frazil.claims.slots import SlotTable
 from frazil.registries import connect, memory
 from frazil.registries.base import RecordRegistry, terms_of
 from frazil.system import clock
-from frazil.testing import ConformanceError, check_registry
+from frazil_conformance import ConformanceError, check_registry
 from tests.servers.clock import SteppedClock, WallClock
 from tests.tools.proxy import Proxy
 

@@ -8,7 +8,7 @@ import pytest
 
 from frazil.registries.etcd import registry as module
 from frazil.system import clock
-from frazil.testing import CHECKS, check_registry
+from frazil_conformance import CHECKS, check_registry
 from tests.conformance.adapters import UrlStore, applied
 from tests.servers.etcd import etcd
 from tests.tools.proxy import Proxy

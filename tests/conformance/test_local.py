@@ -2,7 +2,7 @@
 
 import pytest
 
-from frazil.testing import CHECKS, check_registry
+from frazil_conformance import CHECKS, check_registry
 from tests.conformance.adapters import (
     NO_SERVER,
     BareMemory,

@@ -13,7 +13,7 @@ from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
 from frazil.errors import ClockError, ConfigError
-from frazil.testing import CHECKS, ConformanceError, check_registry
+from frazil_conformance import CHECKS, ConformanceError, check_registry
 from tests.conformance.adapters import NO_SERVER, ManualRegistry, ManualStore
 from tests.conformance.wrong import WRONG, wrong
 

@@ -47,7 +47,6 @@ IN_A_CYCLE = [
     ("registries.base", "registries.memory"),
     ("remote.http.calls", "remote.http.generator"),
     ("remote.prefetch", "remote.http.calls"),
-    ("testing.trial", "testing.conformance"),
 ]
 
 

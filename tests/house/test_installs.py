@@ -27,6 +27,7 @@ PACKAGES = {
     "frazil.ray": "ray",
     "frazil.spark": "pyspark",
     "frazil.sqlalchemy": "sqlalchemy",
+    "frazil_conformance": "frazil-conformance",
     "postgresql": "psycopg",
     "postgresql+asyncpg": "asyncpg",
     "postgresql+psycopg": "psycopg",
@@ -65,6 +66,10 @@ def installed(words):
     """The packages of the arguments of pip, with those of the extras of frazil."""
     found = set()
     for word in words:
+        if word.startswith("./"):  # a package of this checkout
+            project = (ROOT / word / "pyproject.toml").read_text(encoding="utf-8")
+            found.add(tomllib.loads(project)["project"]["name"])
+            continue
         name, extras = REQUIREMENT.match(word).groups()
         found.add(name)
         if name == "frazil" and extras:

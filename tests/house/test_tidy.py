@@ -39,7 +39,6 @@ SYSTEM_PLACES = (
     "service.tokens",
     "system",
     "tables.parts",  # files of attempts
-    "testing",
 )
 TERMINAL = {"click", "rich"}
 # Loaded by the registry that is asked for, and by no other module.

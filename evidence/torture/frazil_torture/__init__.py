@@ -4,7 +4,7 @@ The simulator (``evidence.simulator``) tries many more schedules, but it models 
 clocks and servers. Torture uses real processes, forks and ``kill -9``, and reads the IDs of each
 process from a file that survives it. It works with any callable that returns an ID, so frazil and
 other libraries are tested with the same faults. Of frazil it uses the public names, and what the
-test ``tests/house/test_torture_package.py`` lists.
+test ``tests/house/test_own_packages.py`` lists.
 
     results = run(Plan(known("frazil")), Repeats)
 

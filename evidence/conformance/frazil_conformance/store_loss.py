@@ -10,8 +10,8 @@ from functools import partial
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ClockError, ConfigError
-from frazil.testing.store import Forgets, Rewinds, StepsClock
-from frazil.testing.trial import (
+from frazil_conformance.store import Forgets, Rewinds, StepsClock
+from frazil_conformance.trial import (
     COUNTER,
     HOUR_US,
     Member,

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 from frazil.claims.claim import Lost
 from frazil.errors import ClockError
-from frazil.testing.store import Partitioned
-from frazil.testing.trial import HOUR_US, BrokenContract, Member, Trial, demand, demand_claim
+from frazil_conformance.store import Partitioned
+from frazil_conformance.trial import HOUR_US, BrokenContract, Member, Trial, demand, demand_claim
 
 
 def now_never_goes_back(trial: Trial) -> None:

@@ -6,10 +6,18 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from frazil import scheme
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError, TryLater
-from frazil.schemes.scheme import scheme
-from frazil.testing.trial import POOL, Event, Member, Trial, demand, demand_claim, demand_refused
+from frazil_conformance.trial import (
+    POOL,
+    Event,
+    Member,
+    Trial,
+    demand,
+    demand_claim,
+    demand_refused,
+)
 
 
 def claims_never_overlap(trial: Trial) -> None:

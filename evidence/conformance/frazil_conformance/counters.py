@@ -2,11 +2,19 @@
 
 from functools import partial
 
+from frazil import scheme
 from frazil.claims.claim import LastSeen, Lost
 from frazil.errors import LayoutExhausted
-from frazil.schemes.scheme import scheme
-from frazil.testing.store import Forgets, Restarts, Rewinds
-from frazil.testing.trial import COUNTER, RUNS, Event, Trial, demand, demand_claim, demand_refused
+from frazil_conformance.store import Forgets, Restarts, Rewinds
+from frazil_conformance.trial import (
+    COUNTER,
+    RUNS,
+    Event,
+    Trial,
+    demand,
+    demand_claim,
+    demand_refused,
+)
 
 
 def missing_counters_are_errors(trial: Trial) -> None:

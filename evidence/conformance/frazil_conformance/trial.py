@@ -19,12 +19,12 @@ from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
+from frazil import Scheme, scheme
 from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.errors import ConfigError
 from frazil.registries.base import Registry
-from frazil.schemes.scheme import Scheme, scheme
 from frazil.system import clock
-from frazil.testing.store import (
+from frazil_conformance.store import (
     Forgets,
     OwnTime,
     Partitioned,

@@ -17,8 +17,8 @@ Units: ``_us`` are microseconds.
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, runtime_checkable
 
+from frazil import Scheme
 from frazil.registries.base import Registry
-from frazil.schemes.scheme import Scheme
 
 
 class Store(Protocol):
@@ -28,7 +28,7 @@ class Store(Protocol):
             def registry(self, scheme, namespace):
                 return OurRegistry("ours://127.0.0.1:1234?horizon=300ms", namespace, scheme)
 
-        frazil.testing.check_registry(Ours())
+        frazil_conformance.check_registry(Ours())
 
     A short horizon makes a short test: several checks wait for one or two horizons.
     """

@@ -2,8 +2,8 @@
 
 from frazil.claims.claim import Claim, LastSeen, Lost
 from frazil.errors import RegistryUnavailable, TryLater
-from frazil.testing.store import Restarts, Wire
-from frazil.testing.trial import Member, Trial, demand
+from frazil_conformance.store import Restarts, Wire
+from frazil_conformance.trial import Member, Trial, demand
 
 
 def lost_replies_waste_and_no_more(trial: Trial) -> None:

@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
-from frazil.testing.trial import BrokenContract, Member, NotApplicable, Trial, demand, demand_claim
+from frazil_conformance.trial import (
+    BrokenContract,
+    Member,
+    NotApplicable,
+    Trial,
+    demand,
+    demand_claim,
+)
 
 _ATTEMPTS = 5
 

@@ -1,14 +1,14 @@
 """The conformance kit: checks the contract of a registry, for authors of registries.
 
-    from frazil.testing import check_registry
+    from frazil_conformance import check_registry
 
-    check_registry(store)   # a Store: see frazil.testing.store
+    check_registry(store)   # a Store: see frazil_conformance.store
 
 It needs no test framework. frazil itself does not import it.
 """
 
-from frazil.testing.conformance import CHECKS, ConformanceError, Report, Result, check_registry
-from frazil.testing.store import (
+from frazil_conformance.conformance import CHECKS, ConformanceError, Report, Result, check_registry
+from frazil_conformance.store import (
     Forgets,
     OwnTime,
     Partitioned,

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from inspect import isfunction
 from typing import Literal
 
-from frazil.testing import claims, clocks, counters, lost_messages, slot_choice, store_loss
-from frazil.testing.store import Store
-from frazil.testing.trial import BrokenContract, NotApplicable, Trial
+from frazil_conformance import claims, clocks, counters, lost_messages, slot_choice, store_loss
+from frazil_conformance.store import Store
+from frazil_conformance.trial import BrokenContract, NotApplicable, Trial
 
 Check = Callable[[Trial], None]
 Outcome = Literal["passed", "failed", "not applicable"]
