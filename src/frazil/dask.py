@@ -22,8 +22,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 from uuid import uuid4
 
-from frazil.generator.request import TaskOptions
 from frazil.inputs.url import UrlInput
+from frazil.opening import TaskOptions
 from frazil.pandas import unpack
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme

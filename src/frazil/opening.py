@@ -2,53 +2,47 @@
 
 Most URLs name a registry, from which a generator in this process claims node numbers. ``icicle:``
 names servers that make the IDs themselves, and ``http:`` names a service. All three are used in the
-same way. The arguments become one ``Request``. For ``icicle:`` and ``http:`` the kind of its URL
-names the module that opens the generator (``frazil.inputs.kinds``).
+same way. ``aio.open``, the command and the service take the same arguments, and all make one
+``Request`` of them here. Nothing is contacted.
 """
 
 from collections.abc import Mapping
-from typing import Never
+from typing import Never, TypedDict
 
+from frazil.errors import ConfigError, brief
 from frazil.generator.generator import Generator
-from frazil.generator.local import LocalGenerator
+from frazil.generator.local import open_request
 from frazil.generator.mint import mint
-from frazil.generator.request import Duration, Request, make_request
-from frazil.inputs.arguments import refuse_unknown
-from frazil.inputs.url import UrlInput
-from frazil.registries.base import Registry
+from frazil.generator.request import Duration, Request
+from frazil.inputs.arguments import check_fields, check_whole, expect, refuse_unknown
+from frazil.inputs.duration import duration_us
+from frazil.inputs.kinds import GIVEN
+from frazil.inputs.url import Url, UrlInput, url_of
+from frazil.registries.base import Registry, terms_of
 from frazil.schemes.scheme import Scheme
+from frazil.schemes.scheme import scheme as scheme_of
 from frazil.system.process import ProcessIdentity
 
-__all__ = ["mint_ids", "mint_request", "open_ids", "open_request"]
+__all__ = ["OpenOptions", "TaskOptions", "make_request", "mint_ids", "mint_request", "open_ids"]
 
 
-def open_request(request: Request) -> Generator:
-    """The generator of a request. Contacts nothing until the first ID is requested."""
-    if request.url.opened_by.maker == "registry":
-        return LocalGenerator(request)
-    generator: Generator = request.url.opened_by.load().open_generator(request)
-    return generator
+class TaskOptions(TypedDict, total=False):
+    """The keyword arguments of ``frazil.open`` that a task of many has too."""
+
+    namespace: str
+    fields: Mapping[str, int] | None
+    lead: Duration
+    timeout: Duration
+    token: str | None
 
 
-def mint_request(n: int, request: Request) -> list[int]:
-    """``n`` unique IDs, for a process that ends soon."""
-    while True:
-        identity = ProcessIdentity()
-        minted = _minted(n, request)
-        if identity.mine:  # else a signal handler forked, and these are the parent's
-            return minted
+class OpenOptions(TaskOptions, total=False):
+    """The keyword arguments of ``frazil.open``."""
 
-
-def _minted(n: int, request: Request) -> list[int]:
-    """The IDs of ``mint_request``; every connection is closed when this returns.
-
-    A signal handler may fork while a connection is being closed, so the caller checks afterwards
-    that this is still the same process.
-    """
-    if request.url.opened_by.maker == "registry":
-        return mint(n, request, request.connect())
-    with open_request(request) as ids:
-        return ids.take(n)
+    sequence_start: int | str
+    block: int | None
+    keep: Duration
+    registry: Registry | None
 
 
 def open_ids(
@@ -122,3 +116,89 @@ def mint_ids(
     options = locals()  # as above
     refuse_unknown("mint", mint_ids, options.pop("unknown"))
     return mint_request(options.pop("n"), make_request(**options))
+
+
+def make_request(
+    url: UrlInput | None = None,
+    scheme: str | Scheme = "icicle",
+    *,
+    namespace: str = "default",
+    fields: Mapping[str, int] | None = None,
+    lead: Duration = 0,
+    timeout: Duration = 10,
+    sequence_start: int | str = 0,
+    block: int | None = None,
+    token: str | None = None,
+    keep: Duration = "1min",
+    registry: Registry | None = None,
+) -> Request:
+    """The request for the arguments of ``open``. Raises ConfigError and LayoutError."""
+    expect("namespace=", namespace, str, "a string")
+    expect("sequence_start=", sequence_start, (int, str), '0 or "random"')
+    expect("token=", token, (str, type(None)), "a string")
+    check_fields(fields)
+    if type(sequence_start) not in (int, str) or sequence_start not in (0, "random"):
+        raise ConfigError(f'sequence_start= must be 0 or "random", not {brief(sequence_start)}')
+    wanted = scheme_of(scheme, fields=fields)
+    where = url_of(url) if registry is None else _given(registry, wanted, url, namespace)
+    if token is not None and where.opened_by.maker != "service":
+        raise ConfigError("token= is for a service, http://host:8080/namespace")
+    return Request(
+        url=where,
+        scheme=wanted,
+        namespace=namespace,
+        lead_us=duration_us(lead, name="lead"),
+        timeout_us=duration_us(timeout, name="timeout"),
+        scattered=sequence_start == "random",
+        block=None if block is None else check_whole("block=", block, 1),
+        token=token,
+        keep_us=duration_us(keep, name="keep"),
+        registry=registry,
+    )
+
+
+def _given(registry: Registry, scheme: Scheme, url: UrlInput | None, namespace: str) -> Url:
+    """A URL in the place of a registry that was passed as an object, if it grants the scheme."""
+    given: object = registry
+    if not isinstance(given, Registry):
+        raise ConfigError(
+            "registry= is an object with the methods of frazil.registries.base.Registry, not "
+            f"{type(given).__name__}",
+            value=given,
+        )
+    if url is not None or namespace != "default":
+        raise ConfigError(
+            "registry= is an object with a store and a namespace of its own; leave out url= and "
+            "namespace=",
+            url=registry.url,
+        )
+    terms, wanted = registry.terms, terms_of(scheme, 1)
+    inside = terms.slots[0] in wanted.slots and terms.slots[-1] in wanted.slots
+    if not terms.identity.startswith(wanted.identity) or not inside:
+        raise ConfigError(
+            f"registry= grants regions of {terms.layout!r}, and scheme= is {str(scheme.layout)!r}; "
+            "make the registry for this scheme, or pass its scheme as scheme=",
+            url=registry.url,
+        )
+    return Url(registry.url, registry.url, "", GIVEN, "", "", ())
+
+
+def mint_request(n: int, request: Request) -> list[int]:
+    """``n`` unique IDs, for a process that ends soon."""
+    while True:
+        identity = ProcessIdentity()
+        minted = _minted(n, request)
+        if identity.mine:  # else a signal handler forked, and these are the parent's
+            return minted
+
+
+def _minted(n: int, request: Request) -> list[int]:
+    """The IDs of ``mint_request``; every connection is closed when this returns.
+
+    A signal handler may fork while a connection is being closed, so the caller checks afterwards
+    that this is still the same process.
+    """
+    if request.url.opened_by.maker == "registry":
+        return mint(n, request, request.connect())
+    with open_request(request) as ids:
+        return ids.take(n)

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
-from frazil.generator.request import TaskOptions
 from frazil.inputs.url import UrlInput
+from frazil.opening import TaskOptions
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
 from frazil.system.extras import needs

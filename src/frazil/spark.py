@@ -25,9 +25,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from frazil.errors import ConfigError
-from frazil.generator.request import TaskOptions
 from frazil.inputs.url import UrlInput
 from frazil.layout.field import Role
+from frazil.opening import TaskOptions
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
 from frazil.schemes.segments import Segment, assembled

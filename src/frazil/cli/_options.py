@@ -161,7 +161,7 @@ def _with_request(run: Command) -> Command:
         timeout: str = "10s",
         **rest: Any,
     ) -> None:
-        from frazil.generator.request import make_request  # no part of a command without a request
+        from frazil.opening import make_request  # no part of a command without a request
 
         request = make_request(
             url,

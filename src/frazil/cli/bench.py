@@ -28,10 +28,10 @@ from frazil.claims.claim import LastSeen
 from frazil.cli._options import is_default, json_option, request_options
 from frazil.cli.show import terminal
 from frazil.errors import ConfigError, InternalError
+from frazil.generator.local import open_request
 from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.duration import duration_text
-from frazil.opening import open_request
 from frazil.schemes.scheme import Scheme
 
 _CALLS = 1_000

@@ -17,9 +17,10 @@ from frazil.cli._options import json_option, request_options, typed_command
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import TryLater
+from frazil.generator.local import open_request
 from frazil.generator.request import Request
 from frazil.inputs.duration import wait_text
-from frazil.opening import mint_request, open_request
+from frazil.opening import mint_request
 from frazil.registries.base import RecordRegistry
 
 _CHUNK = 65_536

@@ -27,8 +27,8 @@ from frazil.cli.files.streams import open_output
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
+from frazil.generator.local import open_request
 from frazil.generator.request import Request
-from frazil.opening import open_request
 
 _FORMAT = click.Choice([kind for kind in FORMATS if kind != "text"])
 _LEAD_US = 1_000_000

@@ -122,6 +122,14 @@ class LocalGenerator(_Base, Endless, Generator):
         )
 
 
+def open_request(request: Request) -> Generator:
+    """The generator of a request. Contacts nothing until the first ID is requested."""
+    if request.url.opened_by.maker == "registry":
+        return LocalGenerator(request)
+    generator: Generator = request.url.opened_by.load().open_generator(request)
+    return generator
+
+
 @cache  # an import costs more than a short array
 def _arrays() -> Any:
     return load("frazil.schemes.arrays")

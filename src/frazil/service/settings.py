@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from frazil.errors import ConfigError, LayoutExhausted, Misuse
-from frazil.generator.request import Request, make_request, refuse_full
+from frazil.generator.request import Request, refuse_full
 from frazil.inputs.duration import duration_us
 from frazil.inputs.keys import read_keys
 from frazil.inputs.masking import masked
+from frazil.opening import make_request
 from frazil.remote.http.config import NAME, NAME_RULE
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 from frazil.errors import ClaimLost
-from frazil.generator.request import Request, TaskOptions, make_request
+from frazil.generator.local import open_request
+from frazil.generator.request import Request
 from frazil.inputs.url import UrlInput
-from frazil.opening import open_request
+from frazil.opening import TaskOptions, make_request
 from frazil.schemes.scheme import Scheme
 from frazil.tables.new_column import column_type, new_column
 from frazil.tables.reach import check_reach

@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 import frazil
 from frazil.cli import main
 from frazil.cli.show.progress import progress
-from frazil.opening import open_request
+from frazil.generator.local import open_request
 from tests.needs import needs
 
 CSV = 'name,note\nAda,"two\nlines"\nBob,"a ""b"""\n'
