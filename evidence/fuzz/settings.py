@@ -5,6 +5,7 @@ import tomllib
 from evidence.fuzz.accepted import accepted
 from evidence.fuzz.files import kept
 from frazil.inputs.duration import duration_us
+from frazil.inputs.masking import masked
 from frazil.service.settings import read_settings
 
 __all__ = ["check_settings"]
@@ -26,12 +27,13 @@ def check_settings(data: bytes) -> None:
     assert settings.cors == tuple(server.get("cors", ()))
     assert settings.client_timeout_us == duration_us(server.get("client_timeout", "10s")) > 0
     names = tuple(toml.get("namespaces", {})) or ("default",)
-    assert tuple(one.name for one in settings.namespaces) == names
+    assert tuple(one.namespace for one in settings.namespaces) == names
     for one in settings.namespaces:
-        asked = toml.get("namespaces", {}).get(one.name, {})
-        assert one.url == asked.get("registry", "sqlite:")
+        asked = toml.get("namespaces", {}).get(one.namespace, {})
+        assert str(one.url) == masked(asked.get("registry", "sqlite:"))
         assert one.scheme.layout.fixed.items() >= asked.get("fields", {}).items()
-        assert (one.lead, one.timeout) == (asked.get("lead", "0s"), asked.get("timeout", "10s"))
+        for name, us in (("lead", one.lead_us), ("timeout", one.timeout_us)):
+            assert us == duration_us(asked.get(name, {"lead": "0s", "timeout": "10s"}[name]))
     tokens = toml.get("tokens", [])
     for token, asked in zip(settings.tokens, tokens, strict=True):
         assert token.name == asked["name"]

@@ -159,7 +159,7 @@ def test_the_namespaces_are_made_before_the_first_id():
     (namespace,) = read_settings(DEPLOY / "frazil.toml").namespaces
     assert options["if_missing"]
     assert not options["new"]
-    assert container["args"][1:5] == ["--namespace", namespace.name, "--scheme", "icicle"]
+    assert container["args"][1:5] == ["--namespace", namespace.namespace, "--scheme", "icicle"]
     assert namespace.scheme.name == "icicle"
 
 
@@ -181,9 +181,9 @@ def test_the_manifests_differ_in_who_gives_the_number():
     deployment, statefulset = (parsed(pod(path)["containers"][0]["args"]) for path in MANIFESTS)
     assert statefulset["url"] == "static:hostname"
     assert statefulset["workers"] == 1
-    registry = read_settings(DEPLOY / "frazil.toml").namespaces[0].url
+    registry = read_settings(DEPLOY / "frazil.toml").namespaces[0].url.text
     services = [one["metadata"]["name"] for one in manifests(MANIFESTS[0])]
-    assert re.findall(r"@(\w+):6379", str(registry))[0] in services
+    assert re.findall(r"@(\w+):6379", registry)[0] in services
     assert deployment["workers"] > 1
 
 

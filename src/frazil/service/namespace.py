@@ -39,7 +39,6 @@ from frazil.inputs.masking import masked
 from frazil.registries.commands import init_command
 from frazil.schemes.scheme import Scheme
 from frazil.service import logs
-from frazil.service.settings import Namespace
 from frazil.system.clock import boot_ns, moment, to_us, wall_us
 from frazil.walk.walk import Pause
 
@@ -120,10 +119,9 @@ class ServedNamespace:
     whether it is red until its first claim, as no worker is that replaces another.
     """
 
-    def __init__(self, namespace: Namespace) -> None:
-        request = namespace.request()
-        self.name = namespace.name
-        self.scheme = namespace.scheme
+    def __init__(self, request: Request) -> None:
+        self.name = request.namespace
+        self.scheme = request.scheme
         self.names = {"namespace": self.name, "scheme": self.scheme.name}
         self._walk = KeptWalk(request)
         self.issued = 0

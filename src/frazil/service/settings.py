@@ -19,14 +19,14 @@ from datetime import date, datetime, time
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, Unpack
 
 from frazil.errors import ConfigError, LayoutExhausted, Misuse
 from frazil.generator.request import Request, refuse_full
 from frazil.inputs.duration import duration_us
 from frazil.inputs.keys import read_keys
 from frazil.inputs.masking import masked
-from frazil.opening import make_request
+from frazil.opening import OpenOptions, make_request
 from frazil.remote.http.config import NAME, NAME_RULE
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
@@ -186,33 +186,13 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
-class Namespace:
-    """The configuration of one namespace. The name is part of paths."""
-
-    name: str
-    scheme: Scheme
-    url: str
-    lead: str = "0s"
-    timeout: str = "10s"
-    block: int | None = None
-    keep: str = "1min"
-
-    def request(self) -> Request:
-        """Return the request. Raises ConfigError and LayoutError.
-
-        The layout may be full: a worker that begins after its end serves the other namespaces.
-        """
-        options: Any = {name: getattr(self, name) for name in ("lead", "timeout", "block", "keep")}
-        request = make_request(self.url, self.scheme, namespace=self.name, **options)
-        request.connect()  # raises for values that its registry never grants
-        return request
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a service. ``host`` and ``port`` are for HTTP; port 0 selects a free port."""
+    """The settings of a service. ``host`` and ``port`` are for HTTP; port 0 selects a free port.
 
-    namespaces: tuple[Namespace, ...]
+    A layout may be full: a worker that begins after its end serves the other namespaces.
+    """
+
+    namespaces: tuple[Request, ...]
     host: str = "127.0.0.1"
     port: int = 8080
     resp_port: int | None = None
@@ -233,12 +213,11 @@ class Settings:
         Each worker would count on its own in a registry that exists in one process.
         """
         for one in self.namespaces:
-            kind = one.request().url.kind
-            if self.workers > 1 and kind in _FOR_ONE:
+            if self.workers > 1 and one.url.kind in _FOR_ONE:
                 raise ConfigError(
-                    f"namespace {one.name!r}: a {kind}: registry serves one process, and there are "
-                    f"{self.workers} workers; use another registry, or --workers 1",
-                    namespace=one.name,
+                    f"namespace {one.namespace!r}: a {one.url.kind}: registry serves one process, "
+                    f"and there are {self.workers} workers; use another registry, or --workers 1",
+                    namespace=one.namespace,
                 )
         if not (is_loopback(self.host) or self.tokens or self.without_tokens):
             raise ConfigError(
@@ -256,16 +235,14 @@ def read_settings(path: Path | None = None, url: str | None = None) -> Settings:
     ConfigError, which names the file and the key.
     """
     if path is None:
-        alone = Namespace("default", make_scheme(), url or default_url())
-        alone.request()
-        return Settings((alone,))
+        return Settings((_connected(url or default_url(), make_scheme()),))
     file = read_table(path)
     server = _server(file.table("server"))
     names = file.table("namespaces")
     namespaces = tuple(_namespace(names, name, values, url) for name, values in names.items())
     if not namespaces:
-        namespaces = (Namespace("default", make_scheme(), url or default_url()),)
-    known = {namespace.name for namespace in namespaces}
+        namespaces = (_connected(url or default_url(), make_scheme()),)
+    known = {namespace.namespace for namespace in namespaces}
     tokens = tuple(_token(table, known) for table in file.tables("tokens"))
     by_hash: dict[bytes, Token] = {}
     for token in tokens:
@@ -344,31 +321,37 @@ def _client_timeout_us(table: Table) -> int:
     return client_timeout_us
 
 
-def _namespace(names: Table, name: str, values: object, url: str | None) -> Namespace:
+def _connected(url: str, scheme: Scheme, **options: Unpack[OpenOptions]) -> Request:
+    """The request of a namespace. Raises ConfigError for values that its registry never grants."""
+    request = make_request(url, scheme, **options)
+    request.connect()
+    return request
+
+
+def _namespace(names: Table, name: str, values: object, url: str | None) -> Request:
     if not NAME.fullmatch(name):
         raise names.error_at(name, f"a namespace must be named with {NAME_RULE}")
     if not isinstance(values, dict):
         names.refuse(name, values, f"a table, [namespaces.{name}]")
     table = Table(names.file, f"namespaces.{name}", values)
     blocks = "a number of values to claim at a time, from 1"
-    namespace = Namespace(
-        name=name,
-        scheme=_scheme(table),
-        url=table.take("registry", str, None, _URL) or url or default_url(),
-        lead=_duration(table, "lead", "0s"),
-        timeout=_duration(table, "timeout", "10s"),
-        keep=_duration(table, "keep", "1min"),
-        block=table.take("block", int, None, blocks, lambda n: n >= 1),
-    )
+    scheme = _scheme(table)
+    address = table.take("registry", str, None, _URL) or url or default_url()
+    options: OpenOptions = {
+        "namespace": name,
+        "lead": _duration(table, "lead", "0s"),
+        "timeout": _duration(table, "timeout", "10s"),
+        "keep": _duration(table, "keep", "1min"),
+        "block": table.take("block", int, None, blocks, lambda n: n >= 1),
+    }
     table.finish()
     try:
-        namespace.request()
-        refuse_full(namespace.scheme)
+        refuse_full(scheme)
+        return _connected(address, scheme, **options)
     except (Misuse, LayoutExhausted) as error:
-        if "@" in namespace.url.partition("://")[0]:  # parts of it would not be masked
-            table.refuse("registry", namespace.url, _URL)
+        if "@" in address.partition("://")[0]:  # parts of it would not be masked
+            table.refuse("registry", address, _URL)
         raise names.error_at(name, error) from None
-    return namespace
 
 
 def _scheme(table: Table) -> Scheme:

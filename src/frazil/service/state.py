@@ -45,7 +45,7 @@ class State:
         self.guard = Guard(
             settings.tokens, self._stats.buckets, without_tokens=settings.without_tokens
         )
-        self.namespaces = {one.name: ServedNamespace(one) for one in settings.namespaces}
+        self.namespaces = {one.namespace: ServedNamespace(one) for one in settings.namespaces}
         history = History()
         for before in self._stats.reports():
             if before.worker == self._index:
@@ -61,7 +61,7 @@ class State:
         A namespace that has changed or gone stays as it was until the next start.
         """
         settings.check()
-        new = [one for one in settings.namespaces if one.name not in self.namespaces]
+        new = [one for one in settings.namespaces if one.namespace not in self.namespaces]
         made = [ServedNamespace(one) for one in new]
         self.namespaces |= {served.name: served for served in made}
         self.guard.replace(settings.tokens, without_tokens=settings.without_tokens)

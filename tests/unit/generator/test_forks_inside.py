@@ -28,7 +28,6 @@ from frazil import opening
 from frazil.remote import base
 from frazil.generator.kept_walk import KeptWalk
 from frazil.service.namespace import ServedNamespace
-from frazil.service.settings import Namespace
 from frazil.schemes.scheme import Scheme
 
 url, armed, child, later_on, patience = sys.argv[1], None, None, 0, 0.0
@@ -134,7 +133,7 @@ def minting(n, request, registry, mint=opening.mint):
 opening.mint = minting
 ids = frazil.open(url, lead="1s")
 later = frazil.aio.AwaitedGenerator(ids._walk)
-served = ServedNamespace(Namespace("served", frazil.scheme("icicle"), url, lead="1s"))
+served = ServedNamespace(opening.make_request(url, namespace="served", lead="1s"))
 
 wide = frazil.open(url, namespace="wide", scheme="uuid7", lead="1s")
 wide_later = frazil.aio.AwaitedGenerator(wide._walk)

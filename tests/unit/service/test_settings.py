@@ -61,10 +61,10 @@ def test_every_command(read):
     assert (settings.host, settings.port, settings.resp_port) == ("::1", 0, None)
     assert orders.scheme.layout.fixed["cluster"] == 3
     assert (orders.scheme.encoding, orders.scheme.prefix) == ("base62", "o_")
-    assert (orders.url, orders.request().lead_us) == ("memory:?horizon=3s", 200_000)
-    assert orders.request().timeout_us == 2_000_000
-    assert (late.url, late.scheme.layout.epoch_us) == ("memory:", 1_735_689_600_000_000)
-    assert numbers.request().block == 7
+    assert (str(orders.url), orders.lead_us) == ("memory:?horizon=3s", 200_000)
+    assert orders.timeout_us == 2_000_000
+    assert (str(late.url), late.scheme.layout.epoch_us) == ("memory:", 1_735_689_600_000_000)
+    assert numbers.block == 7
     (token,) = settings.tokens
     assert token.expires_us == 1_893_452_400_000_000
     assert token.scopes == {"issue", "admin"}

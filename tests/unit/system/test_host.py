@@ -109,11 +109,11 @@ def test_this_machine(monkeypatch):
 def test_service_whose_namespaces_have_registries(contained, tmp_path):
     file = tmp_path / "frazil.toml"
     file.write_text('[namespaces.a]\nregistry = "redis://redis:6379/0"\n')
-    assert read_settings(file).namespaces[0].url == "redis://redis:6379/0"
+    assert str(read_settings(file).namespaces[0].url) == "redis://redis:6379/0"
     file.write_text("[namespaces.a]\n")
     with pytest.raises(ConfigError, match="KUBERNETES_SERVICE_HOST"):
         read_settings(file)
-    assert read_settings(file, "sqlite:").namespaces[0].url == "sqlite:"
+    assert str(read_settings(file, "sqlite:").namespaces[0].url) == "sqlite:"
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])

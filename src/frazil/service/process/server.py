@@ -212,7 +212,7 @@ def _check_layouts(settings: Settings) -> None:
 def _check(settings: Settings, writer: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the parent kills this process
     # A memory: registry is created by the process that serves it.
-    kept = tuple(one for one in settings.namespaces if not one.url.startswith("memory:"))
+    kept = tuple(one for one in settings.namespaces if one.url.kind != "memory")
     try:
         asyncio.run(State(replace(settings, namespaces=kept)).check_layouts())
     except FrazilError as error:
@@ -248,7 +248,7 @@ def _log_addresses(settings: Settings, sockets: _Sockets) -> None:
     logs.event(
         "listening",
         url=f"{'http' if settings.tls is None else 'https'}://{shown}:{port}",
-        namespaces=sorted(one.name for one in settings.namespaces),
+        namespaces=sorted(one.namespace for one in settings.namespaces),
         tokens=len(settings.tokens),
         workers=settings.workers,
     )
@@ -263,7 +263,7 @@ def greeting(settings: Settings, port: int, resp_port: int | None) -> str:
     shown = f"[{host}]" if ":" in host else host
     url = f"{'http' if settings.tls is None else 'https'}://{shown}:{port}/"
     # A counter may need frazil init first, so a namespace with time is the better example.
-    first = min((not one.scheme.layout.tick_us, one.name) for one in settings.namespaces)[1]
+    first = min((not one.scheme.layout.tick_us, one.namespace) for one in settings.namespaces)[1]
     curl, redis = ["curl"], ["redis-cli", "-h", host, "-p", str(resp_port)]
     if settings.tls is not None:
         certificate = shlex.quote(settings.tls.cert)
@@ -277,7 +277,7 @@ def greeting(settings: Settings, port: int, resp_port: int | None) -> str:
     if resp_port is not None:
         rows.append(("Redis clients", " ".join([*redis, "FRAZIL.ID", shlex.quote(first)])))
     rows.append(("Stop", "Ctrl-C"))
-    names = ", ".join(sorted(one.name for one in settings.namespaces))
+    names = ", ".join(sorted(one.namespace for one in settings.namespaces))
     width = max(len(name) for name, _ in rows)
     lines = [f"  {name:{width}}  {text}" for name, text in rows]
     return "\n".join([f"frazil serves {names}.", "", *lines, "", ""])

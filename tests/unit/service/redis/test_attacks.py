@@ -11,10 +11,10 @@ import socket
 
 import pytest
 
-import frazil
+from frazil.opening import make_request
 from frazil.service.redis.commands import IDS_MOST
 from frazil.service.redis.server import RespServer
-from frazil.service.settings import Namespace, Settings
+from frazil.service.settings import Settings
 from frazil.service.state import State
 from tests.unit.service.conftest import Service
 from tests.unit.service.redis.test_commands import CONFIG, resident
@@ -47,7 +47,7 @@ def is_done(client):
 
 async def attacked(tiny, attackers, trips):
     """Return how many attackers were answered completely while a client made some round trips."""
-    state = State(Settings((Namespace("a", frazil.scheme(), "memory:?horizon=100ms"),)))
+    state = State(Settings((make_request("memory:?horizon=100ms", namespace="a"),)))
     loop = asyncio.get_running_loop()
     server = RespServer(state, socket.create_server(("127.0.0.1", 0)))
     polite, *others = await connected(server, attackers + 1)
@@ -75,7 +75,7 @@ def test_many_floods_are_together_no_more_than_one():
 
 async def unread(packets):
     """Return how many bytes wait for a client that sends a command a packet and reads no reply."""
-    state = State(Settings((Namespace("a", frazil.scheme(), "memory:?horizon=100ms"),)))
+    state = State(Settings((make_request("memory:?horizon=100ms", namespace="a"),)))
     loop = asyncio.get_running_loop()
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
