@@ -174,11 +174,7 @@ def opentelemetry(meter_provider: Any = None) -> None:
 
         return observe
 
-    for field_name, metric in COUNTERS.items():
-        meter.create_observable_counter(
-            metric.dotted, [observing(field_name, 0)], metric.unit, metric.words
-        )
-    for field_name, metric in GAUGES.items():
-        meter.create_observable_gauge(
-            metric.dotted, [observing(field_name, 1)], metric.unit, metric.words
-        )
+    kinds = ((COUNTERS, meter.create_observable_counter), (GAUGES, meter.create_observable_gauge))
+    for at, (table, create) in enumerate(kinds):
+        for field_name, metric in table.items():
+            create(metric.dotted, [observing(field_name, at)], metric.unit, metric.words)

@@ -19,6 +19,7 @@ from frazil.schemes.scheme import scheme as make_scheme
 
 if TYPE_CHECKING:
     from frazil.generator.request import Request
+    from frazil.opening import OpenOptions
 
 
 def schemes_like(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -163,14 +164,8 @@ def _with_request(run: Command) -> Command:
     ) -> None:
         from frazil.opening import make_request  # no part of a command without a request
 
-        request = make_request(
-            url,
-            scheme,
-            namespace=namespace,
-            lead=lead or 0,
-            timeout=timeout,
-        )
-        run(request=request, **rest)
+        options: OpenOptions = {"namespace": namespace, "lead": lead or 0, "timeout": timeout}
+        run(request=make_request(url, scheme, **options), **rest)
 
     return with_request
 

@@ -176,12 +176,8 @@ def _show_next(plans: Sequence[Plan], need: Need, registry: str | None) -> None:
     """The limits of the first proposal that the need exceeds, and the command that uses it."""
     layout = plans[0].layout
     if 64 < layout.bits < 128:
-        click.echo(
-            terminal.wrapped(
-                f"\nNeither 64 bits nor uuid7 are enough. A UUID column holds IDs of {layout.bits} "
-                "bits."
-            )
-        )
+        held = f"A UUID column holds IDs of {layout.bits} bits."
+        click.echo(terminal.wrapped(f"\nNeither 64 bits nor uuid7 are enough. {held}"))
     limits = None if registry is None else limits_of(layout, registry)
     if limits is not None and limits.processes < need.nodes:
         advice = {
@@ -190,12 +186,11 @@ def _show_next(plans: Sequence[Plan], need: Need, registry: str | None) -> None:
             "renewals": "Name more independent servers (redis://a,b,c), or a longer horizon "
             "(?horizon=30s).",
         }
-        click.echo(
-            terminal.wrapped(
-                f"\nNot enough: {need.nodes:,} processes are needed, and {limits.processes:,} are "
-                f"planned, bound by {limits.bound_by}.\n{advice[limits.bound_by]}"
-            )
+        why = (
+            f"\nNot enough: {need.nodes:,} processes are needed, and {limits.processes:,} are "
+            f"planned, bound by {limits.bound_by}.\n{advice[limits.bound_by]}"
         )
+        click.echo(terminal.wrapped(why))
     which = "it" if len(plans) == 1 else "the first one"
     url = registry if registry is None or ":" in registry else f"{registry}:"
     where = "" if url is None else f"{quote(masked(url))} "

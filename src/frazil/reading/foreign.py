@@ -181,19 +181,12 @@ def uuid_of(number: int, text: str, written: str, *, known: bool = False) -> For
     known: raise CodecError for one that is neither nil nor max nor of a version of RFC 9562.
     """
     version, variant = number >> 76 & 15, number >> 62 & 3
-    name, note, moment_us = (
-        f"UUIDv{version}",
-        _NOTES.get(version, ""),
-        _uuid_moment_us(number, version),
-    )
-    pieces = _UUID_PIECES.get(version, _RANDOM)
+    name, note = f"UUIDv{version}", _NOTES.get(version, "")
+    pieces, moment_us = _UUID_PIECES.get(version, _RANDOM), _uuid_moment_us(number, version)
     if number in {0, _ALL_ONES}:
         name = "nil UUID" if number == 0 else "max UUID"
-        pieces, note, moment_us = (
-            [("bits", "node", 128, False)],
-            "a UUID that identifies nothing",
-            None,
-        )
+        note = "a UUID that identifies nothing"
+        pieces, moment_us = [("bits", "node", 128, False)], None
     elif known and (variant != 2 or version not in range(1, 9)):
         raise CodecError(
             f"{text!r} has the form of a UUID, but version {version} and variant bits "

@@ -121,13 +121,10 @@ def initialise(request: Request, *, shard: int | None, auto: bool, new: bool) ->
         unchanged = " (unchanged)" if each.shard == number else ""
         namespace = f"namespace {request.namespace!r}{unchanged}"
         click.echo(terminal.wrapped(f"{each.server.name} has shard {number} of {namespace}"))
+    told = "The first ID does not wait."
     if wait_us > 0:
-        wait = f"{wait_us / 1e6:.1f} s"
-        click.echo(
-            terminal.wrapped(f"The first ID waits {wait}, because a shard may have been used.")
-        )
-    else:
-        click.echo("The first ID does not wait.")
+        told = f"The first ID waits {wait_us / 1e6:.1f} s, because a shard may have been used."
+    click.echo(terminal.wrapped(told))
 
 
 def _owners(found: Sequence[_ShardState]) -> dict[int, set[str]]:

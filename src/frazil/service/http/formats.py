@@ -22,7 +22,6 @@ from frazil.walk.walk import COMPILED
 PACKED = "application/octet-stream"
 JSON, TEXT = "application/json", "text/plain"
 _OURS = (JSON, TEXT, PACKED)
-_EXACT_BITS = 53
 
 
 class Format(ABC):
@@ -118,11 +117,6 @@ class Packed(Format):
         if byteorder == "little":
             words.byteswap()
         return words.tobytes()
-
-
-def fits_number(scheme: Scheme) -> bool:
-    """Return whether a double represents every ID of a scheme exactly."""
-    return scheme.bits <= _EXACT_BITS or (scheme.shuffle is None and scheme.layout.javascript_safe)
 
 
 def chosen(accept: str) -> str:

@@ -63,7 +63,7 @@ class IdEndpoint(ABC):
             formats.TEXT: Lines(name, scheme),
             formats.PACKED: Packed(name, scheme),
         }
-        self.number = Json(name, scheme, number=True) if formats.fits_number(scheme) else None
+        self.number = Json(name, scheme, number=True) if scheme.id_max < 1 << 53 else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
         asgi.refuse_method(scope, self.method)
