@@ -9,7 +9,6 @@ and the call begins again.
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -133,10 +132,6 @@ class Life(ABC):
 LifeT = TypeVar("LifeT", bound=Life)
 
 
-def _one_id(within_s: float, life: Life) -> Steps[list[int]]:
-    return life.ids(1, within_s)
-
-
 class _Living(Generic[LifeT]):
     """A generator that begins a new life in each child. Subclasses set the class of the life."""
 
@@ -237,10 +232,13 @@ class _Living(Generic[LifeT]):
         most_us = self.config.timeout_us if most_us is None else most_us
         until_ns = boot_ns() + most_us * 1000
         retries = Retries()
+
+        def one(life: LifeT) -> Steps[list[int]]:
+            return life.ids(1, max((until_ns - boot_ns()) / 1e9, _LEAST_S))
+
         while True:
             try:
-                within_s = max((until_ns - boot_ns()) / 1e9, _LEAST_S)
-                yield from self._own(partial(_one_id, within_s), call=False)
+                yield from self._own(one, call=False)
             except TryLater:
                 pause_s = retries.pause_s(jitter())
                 if boot_ns() + int(pause_s * 1e9) > until_ns:

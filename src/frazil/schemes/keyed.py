@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 _BITS_MIN = 20
 _NUMBERS = "123456789"
+_UNUSABLE = {
+    "decimal": "is not written in decimal, where it would look like the number in the database",
+    "uuid": "has the number of its key, for which a UUID has no place",
+}
 
 
 @dataclass(frozen=True)
@@ -54,16 +58,10 @@ class KeyedCodec(Codec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.encoding == "decimal":
+        if self.encoding in _UNUSABLE:
             raise ConfigError(
-                "keyed text is not written in decimal, where it would look like the number in the "
-                "database; use encoding 'base62', 'base58', 'base32' or 'hex'",
-                encoding=self.encoding,
-            )
-        if self.encoding == "uuid":
-            raise ConfigError(
-                "keyed text has the number of its key, for which a UUID has no place; use encoding "
-                "'base62', 'base58', 'base32' or 'hex'",
+                f"keyed text {_UNUSABLE[self.encoding]}; use encoding 'base62', 'base58', 'base32' "
+                "or 'hex'",
                 encoding=self.encoding,
             )
         if self.bits < _BITS_MIN:
