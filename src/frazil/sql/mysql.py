@@ -12,20 +12,7 @@ An ID is BIGINT UNSIGNED, which holds all of 64 bits; a signed column is convert
 
 from frazil.errors import ConfigError, LayoutError
 from frazil.schemes.scheme import Scheme
-from frazil.sql.parts import (
-    LAST_US,
-    checked_name,
-    fixed_of,
-    largest,
-    limit_of,
-    parts_of,
-    places,
-    quoted,
-    refuse_unreadable,
-    symbols,
-    value_of,
-    window,
-)
+from frazil.sql import parts
 
 _TEXT = "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 _ID = "BIGINT UNSIGNED"
@@ -56,8 +43,8 @@ def drop_functions(scheme: Scheme, name: str) -> str:
 
 def _all(scheme: Scheme, name: str) -> dict[str, tuple[str, str, str]]:
     """Parameter, type and expression of each function."""
-    checked_name(name, "--name")
-    refuse_unreadable(scheme)
+    parts.checked_name(name, "--name")
+    parts.refuse_unreadable(scheme)
     if scheme.bits > 64:
         raise ConfigError(
             f"IDs of scheme {scheme.name!r} have {scheme.bits} bits, and MySQL's expressions 64; "
@@ -66,45 +53,45 @@ def _all(scheme: Scheme, name: str) -> dict[str, tuple[str, str, str]]:
             limit=64,
         )
     valid, given = _valid(scheme, "id"), f"id {_ID}"
-    parts = {part: value_of(positions, "id") for part, positions in parts_of(scheme).items()}
+    values = {part: parts.value_of(at, "id") for part, at in parts.parts_of(scheme).items()}
     found = {}
     tick_us, epoch_us = scheme.layout.tick_us, scheme.layout.epoch_us
     if tick_us is not None and epoch_us is not None:
-        last = (LAST_US - epoch_us) // tick_us
-        us = f"({parts['tick']}) * {tick_us} + {epoch_us}"
+        last = (parts.LAST_US - epoch_us) // tick_us
+        us = f"({values['tick']}) * {tick_us} + {epoch_us}"
         time = f"TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ({us}) MICROSECOND"
-        time = f"CASE WHEN {valid} AND ({parts['tick']}) < {last} THEN {time} END"
+        time = f"CASE WHEN {valid} AND ({values['tick']}) < {last} THEN {time} END"
         found["time"] = given, "DATETIME(6)", time
-    for part, value in parts.items():
+    for part, value in values.items():
         found[part] = given, _ID, f"CASE WHEN {valid} THEN {value} END"
     found["text"] = given, _TEXT, f"CASE WHEN {valid} THEN {_text(scheme)} END"
     found["id"] = f"value {_TEXT}", _ID, _id(scheme)
     try:
-        base, shift = window(scheme)
+        base, shift = parts.window(scheme)
     except LayoutError:
-        return {quoted(f"{name}_{part}", "`"): function for part, function in found.items()}
+        return {parts.quoted(f"{name}_{part}", "`"): function for part, function in found.items()}
     us = f"(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', moment) - {epoch_us})"
     tick = f"(({us} + {(tick_us or 0) - 1}) DIV {tick_us})"
     bound = f"CASE WHEN {us} >= 0 AND {tick} < {scheme.layout.axis_end} THEN "
     bound += f"{base} + (CAST({tick} AS UNSIGNED) << {shift}) END"
     found["from"] = "moment DATETIME(6)", _ID, bound
-    return {quoted(f"{name}_{part}", "`"): function for part, function in found.items()}
+    return {parts.quoted(f"{name}_{part}", "`"): function for part, function in found.items()}
 
 
 def _valid(scheme: Scheme, n: str) -> str:
-    mask, value = fixed_of(scheme, 64)
+    mask, value = parts.fixed_of(scheme, 64)
     return f"({n} & {mask}) = {value}"
 
 
 def _text(scheme: Scheme) -> str:
-    digits, checks = symbols(scheme)
+    digits, checks = parts.symbols(scheme)
     if scheme.encoding == "decimal":
         found = ["CAST(id AS CHAR)"]
     elif scheme.encoding == "hex":
         found = [f"LPAD(LOWER(HEX(id)), {scheme.codec.width}, '0')"]
     else:
         found = [f"SUBSTRING('{digits}', id DIV {power} % {len(digits)} + 1, 1)" for power in
-                 places(scheme)]  # fmt: skip
+                 parts.places(scheme)]  # fmt: skip
     if checks:
         found.append(f"SUBSTRING('{checks}', id % {len(checks)} + 1, 1)")
     return f"CONCAT({', '.join([repr(scheme.prefix), *found])})"
@@ -112,27 +99,27 @@ def _text(scheme: Scheme) -> str:
 
 def _id(scheme: Scheme) -> str:
     """The ID of ``value``; NULL for any other text."""
-    digits, checks = symbols(scheme)
+    digits, checks = parts.symbols(scheme)
     check = ""
     start = len(scheme.prefix) + 1
     pattern = scheme.codec.pattern.replace("\\*", "*")
     inner = f"SUBSTRING(value, {start})"
     if scheme.encoding == "decimal":
-        limit = str(limit_of(scheme, 64))
+        limit = str(parts.limit_of(scheme, 64))
         fits = (
             f"value REGEXP '{pattern}' AND value NOT REGEXP '[^0-9A-Za-z_]' AND "
             f"(LENGTH({inner}) < {len(limit)} OR {inner} <= '{limit}')"
         )
         number = f"CAST({inner} AS UNSIGNED)"
     else:
-        powers = places(scheme)
+        powers = parts.places(scheme)
         inner = f"SUBSTRING(value, {start}, {len(powers)})"
         if scheme.encoding == "base32":
             inner = f"UPPER({inner})"
         length = start - 1 + len(powers) + bool(checks)
         fits = (
             f"LENGTH(value) = {length} AND value REGEXP '{pattern}' AND "
-            f"{inner} <= '{largest(scheme, 64)}'"
+            f"{inner} <= '{parts.largest(scheme, 64)}'"
         )
         number = " + ".join(
             f"CAST(LOCATE(SUBSTRING({inner}, {i}, 1), '{digits}') - 1 AS UNSIGNED) * {power}"

@@ -12,20 +12,7 @@ the year 9999. SQLite's integers are signed and have 64 bits.
 
 from frazil.errors import ConfigError, LayoutError
 from frazil.schemes.scheme import Scheme
-from frazil.sql.parts import (
-    LAST_US,
-    checked_name,
-    fixed_of,
-    largest,
-    limit_of,
-    parts_of,
-    places,
-    quoted,
-    refuse_unreadable,
-    symbols,
-    value_of,
-    window,
-)
+from frazil.sql import parts
 
 
 def view(scheme: Scheme, name: str, table: str, column: str = "id") -> str:
@@ -33,10 +20,10 @@ def view(scheme: Scheme, name: str, table: str, column: str = "id") -> str:
 
     Raises ConfigError for a scheme whose IDs SQLite cannot hold, or an invalid name.
     """
-    checked_name(name, "--name")
-    found = expressions(scheme, quoted(column))
+    parts.checked_name(name, "--name")
+    found = expressions(scheme, parts.quoted(column))
     columns = [
-        f"    {expression} AS {quoted(part)}"
+        f"    {expression} AS {parts.quoted(part)}"
         for part, expression in found.items()
         if part not in ("id", "from")
     ]
@@ -49,21 +36,21 @@ def view(scheme: Scheme, name: str, table: str, column: str = "id") -> str:
         text += f"-- The first ID at or after :us, us since 1970:\n--   {found['from']}\n"
     return (
         f"{text}{drop_view(scheme, name, table, column)}"
-        f"CREATE VIEW {quoted(f'{name}_ids')} AS SELECT\n    {quoted(column)} AS id,\n"
+        f"CREATE VIEW {parts.quoted(f'{name}_ids')} AS SELECT\n    {parts.quoted(column)} AS id,\n"
         + ",\n".join(columns)
-        + f"\nFROM {quoted(table)};\n"
+        + f"\nFROM {parts.quoted(table)};\n"
     )
 
 
 def drop_view(_scheme: Scheme, name: str, _table: str, _column: str = "id") -> str:
     """The statement that removes the view."""
-    checked_name(name, "--name")
-    return f"DROP VIEW IF EXISTS {quoted(f'{name}_ids')};\n"
+    parts.checked_name(name, "--name")
+    return f"DROP VIEW IF EXISTS {parts.quoted(f'{name}_ids')};\n"
 
 
 def expressions(scheme: Scheme, n: str) -> dict[str, str]:
     """Expressions by part: of an ID ``n``; ``id`` of ``:text``, and ``from`` of ``:us``."""
-    refuse_unreadable(scheme)
+    parts.refuse_unreadable(scheme)
     if not scheme.signed_safe:
         raise ConfigError(
             f"IDs of scheme {scheme.name!r} go up to {scheme.id_max} and SQLite's integers to "
@@ -73,19 +60,19 @@ def expressions(scheme: Scheme, n: str) -> dict[str, str]:
         )
     valid = _valid(scheme, n)
     found = {}
-    parts = {part: value_of(positions, n) for part, positions in parts_of(scheme).items()}
+    values = {part: parts.value_of(at, n) for part, at in parts.parts_of(scheme).items()}
     if scheme.layout.tick_us is not None:
-        us = f"({parts['tick']}) * {scheme.layout.tick_us} + {scheme.layout.epoch_us}"
-        last = (LAST_US - (scheme.layout.epoch_us or 0)) // scheme.layout.tick_us
+        us = f"({values['tick']}) * {scheme.layout.tick_us} + {scheme.layout.epoch_us}"
+        last = (parts.LAST_US - (scheme.layout.epoch_us or 0)) // scheme.layout.tick_us
         seconds = f"strftime('%Y-%m-%dT%H:%M:%S', ({us}) / 1000000, 'unixepoch')"
         time = f"{seconds} || printf('.%06dZ', ({us}) % 1000000)"
-        found["time"] = f"CASE WHEN {valid} AND ({parts['tick']}) < {last} THEN {time} END"
-    for part, value in parts.items():
+        found["time"] = f"CASE WHEN {valid} AND ({values['tick']}) < {last} THEN {time} END"
+    for part, value in values.items():
         found[part] = f"CASE WHEN {valid} THEN {value} END"
     found["text"] = f"CASE WHEN {valid} THEN {_text(scheme, n)} END"
     found["id"] = _id(scheme)
     try:
-        base, shift = window(scheme)
+        base, shift = parts.window(scheme)
     except LayoutError:
         return found
     tick_us, epoch_us, end = scheme.layout.tick_us, scheme.layout.epoch_us, scheme.layout.axis_end
@@ -97,7 +84,7 @@ def expressions(scheme: Scheme, n: str) -> dict[str, str]:
 
 
 def _valid(scheme: Scheme, n: str) -> str:
-    mask, value = fixed_of(scheme, 64)
+    mask, value = parts.fixed_of(scheme, 64)
     if mask >> 63:  # such a literal would be a floating-point number
         mask ^= 1 << 63
         return f"{n} >= 0" + (f" AND ({n} & {mask}) = {value}" if mask else "")
@@ -106,13 +93,13 @@ def _valid(scheme: Scheme, n: str) -> str:
 
 def _text(scheme: Scheme, n: str) -> str:
     prefix = f"'{scheme.prefix}' || " if scheme.prefix else ""
-    digits, checks = symbols(scheme)
+    digits, checks = parts.symbols(scheme)
     if scheme.encoding == "decimal":
         return f"{prefix}CAST({n} AS TEXT)"
     if scheme.encoding == "hex":
         return f"{prefix}printf('%0{scheme.codec.width}x', {n})"
     found = [f"substr('{digits}', {n} / {power} % {len(digits)} + 1, 1)" for power in
-             places(scheme)]  # fmt: skip
+             parts.places(scheme)]  # fmt: skip
     if checks:
         found.append(f"substr('{checks}', {n} % {len(checks)} + 1, 1)")
     return prefix + " || ".join(found)
@@ -120,11 +107,11 @@ def _text(scheme: Scheme, n: str) -> str:
 
 def _id(scheme: Scheme) -> str:
     """The ID of ``:text``; NULL for any other text."""
-    digits, checks = symbols(scheme)
+    digits, checks = parts.symbols(scheme)
     start = len(scheme.prefix) + 1
     inner = f"substr(:text, {start})"
     if scheme.encoding == "decimal":
-        limit = str(limit_of(scheme, 63))
+        limit = str(parts.limit_of(scheme, 63))
         shorter = f"length({inner}) < {len(limit)}"
         fits = (
             f"{inner} NOT GLOB '*[^0-9]*' AND ({inner} = '0' OR {inner} GLOB '[1-9]*') AND "
@@ -132,14 +119,14 @@ def _id(scheme: Scheme) -> str:
         )
         number = f"CAST({inner} AS INTEGER)"
     else:
-        powers = places(scheme)
+        powers = parts.places(scheme)
         inner = f"substr(:text, {start}, {len(powers)})"
         if scheme.encoding == "base32":
             inner = f"upper({inner})"  # of ASCII only
         length = start - 1 + len(powers) + bool(checks)
         fits = (
             f"length(:text) = {length} AND {inner} NOT GLOB '*[^{digits}]*' AND "
-            f"{inner} <= '{largest(scheme, 63)}'"
+            f"{inner} <= '{parts.largest(scheme, 63)}'"
         )
         number = " + ".join(
             f"(instr('{digits}', substr({inner}, {i}, 1)) - 1) * {power}"
