@@ -21,7 +21,6 @@ speculative execution repeat no ID. ``stamp`` writes all rows to the Python work
 scheme that does not fit a BIGINT needs ``text=True``.
 """
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from frazil.errors import ConfigError
@@ -32,6 +31,7 @@ from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
 from frazil.schemes.segments import Segment, assembled
 from frazil.system.extras import needs
+from frazil.system.imports import load
 from frazil.tables.attempt import make_attempt
 from frazil.tables.audit import Audit, check_audited
 from frazil.tables.new_column import check_kept, check_new
@@ -181,8 +181,7 @@ def _signed(n: int) -> Any:
 
 def _functions(module: str = "functions") -> Any:
     with needs("frazil.spark needs pyspark", "spark"):
-        from pyspark import sql
-    return partial(__import__, fromlist=["*"])(f"{sql.__name__}.{module}")
+        return load(f"pyspark.sql.{module}")
 
 
 def _is_one_host(session: Any) -> bool:

@@ -30,7 +30,7 @@ The parser is httptools, in C. uvicorn's other parser, h11, makes a request thre
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any
 
@@ -78,12 +78,6 @@ def http_protocol(service: Any, timeout_s: float, connections: int) -> type[asyn
         "turns": Turns(),
     }
     return type("HttpProtocol", (_HttpProtocol,), members)
-
-
-def sweep(connections: Iterable[Any], now_s: float) -> None:
-    """Close the connections whose time is over."""
-    for one in tuple(connections):
-        one.sweep(now_s)
 
 
 class _HttpProtocol(HttpToolsProtocol):

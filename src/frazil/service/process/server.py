@@ -31,7 +31,7 @@ from frazil.errors import ConfigError, FrazilError
 from frazil.service import logs
 from frazil.service.acceptor import Acceptor, listen, prepared
 from frazil.service.app import App
-from frazil.service.http.timeouts import http_protocol, sweep
+from frazil.service.http.timeouts import http_protocol
 from frazil.service.process.workers import Supervisor, hold_signals, release_signals
 from frazil.service.settings import Settings
 from frazil.service.state import State
@@ -122,10 +122,12 @@ class _Server(uvicorn.Server):
         self._sweeping.cancel()
 
     async def _sweep(self) -> None:
-        loop = asyncio.get_running_loop()
+        """Close the connections whose time is over, as long as the server runs."""
+        connections: set[Any] = self.server_state.connections
         while True:
             await asyncio.sleep(_SWEEP_S)
-            sweep(self.server_state.connections, loop.time())
+            for one in tuple(connections):
+                one.sweep(asyncio.get_running_loop().time())
 
     def _reload(self) -> None:
         """Use new tokens, quotas, namespaces and certificates; an invalid file changes nothing."""
