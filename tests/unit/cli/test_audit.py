@@ -15,6 +15,7 @@ from tests.needs import needs
 
 ROWS = 30_000
 ICICLE = frazil.scheme()
+WIDE = "time:60 node:16 sequence:20 @1ms since 2025-01-01T00:00:00Z"
 
 
 def audit(*args: object, data: bytes | None = None) -> Result:
@@ -130,16 +131,20 @@ def test_rows_that_the_reader_loses_are_an_error(tmp_path, monkeypatch):
     assert "DuckDB has read 2 rows of 3" in result.stderr
 
 
-@pytest.mark.parametrize("scheme", ["icicle", "tsid"])
-def test_duplicates_are_found_in_parts(tmp_path, monkeypatch, scheme):
+@pytest.mark.parametrize("together", [1, 64])
+@pytest.mark.parametrize("scheme", ["icicle", "tsid", WIDE])
+def test_duplicates_are_found_in_parts(tmp_path, monkeypatch, scheme, together):
     """More keys than fit the memory are counted in parts, and shown in the order of the rows."""
-    monkeypatch.setattr(auditor, "_KEY_BYTES", 1 << 27)
-    numbers = ids(40, frazil.scheme(scheme))[::-1]
+    monkeypatch.setattr(auditor, "_KEY_BYTES", 1 << 25)
+    made = frazil.scheme(scheme)
+    tick = made.layout.tick_at(1_760_000_000_000_000)
+    ticks = ((tick + i // together, i % together) for i in range(320))
+    numbers = [made.pack(time=time, node=1, sequence=i) for time, i in ticks][::-1]
     texts = [frazil.scheme(scheme).format(n) for n in numbers]
     texts += texts[:9]
     report = found(write(tmp_path, "csv", texts), "--scheme", scheme, "--show", "5")
     shown = [(one["id"], one["again"]["line"]) for one in report["duplicates"]["first"]]
-    assert shown == [(text, 42 + i) for i, text in enumerate(texts[:5])]
+    assert shown == [(text, 322 + i) for i, text in enumerate(texts[:5])]
     assert report["duplicates"]["count"] == 9
 
 

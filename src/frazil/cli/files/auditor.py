@@ -30,6 +30,7 @@ _NUMBER_BITS = 48
 _SHOWN = 60  # characters of an invalid value
 _KEY_BYTES = 4  # of DuckDB's memory for each different number, beside its temporary files
 _FEW = 4 << 20  # keys that one thread of DuckDB counts as fast as two, with less of the processor
+_DENSE = 4  # rows of a block from which its bits are counted faster than the rows
 _UUID_BITS = 128
 _INTEGERS = {"tinyint", "smallint", "integer", "bigint", "hugeint"}
 _INTEGERS |= {f"u{kind}" for kind in _INTEGERS}
@@ -171,16 +172,22 @@ class Auditor:
             f"SELECT {_key(self.scheme, column)} AS key {column.rows}" for _, column in self._files
         )
         rows = " UNION ALL ".join(f"SELECT nr, key FROM ({self._rows(i)})" for i in files)
-        size = _KEY_BYTES if self.scheme and self.scheme.bits <= 64 else 4 * _KEY_BYTES
-        parts = 1 + self.survey.valid * size // self._files[0][0].memory.search_bytes
-        for i in range(parts):
-            some = "WHERE key IS NOT NULL"
-            if parts > 1:
-                some += f" AND hash(key, 0) % {parts} = {i}"
-            query = f"SELECT count(*) - count(DISTINCT key) FROM ({keys}) {some}"
-            ((again,),) = self._all(query)
-            self.duplicates += again
-            if again and self.kept_max:
+        own, again, size = (
+            "key",
+            "SELECT count(*) - count(DISTINCT key) FROM keys",
+            self.survey.valid,
+        )
+        if self.scheme and self.survey.blocks * _DENSE < self.survey.valid:
+            own, size = "key >> 6", self.survey.blocks * _DENSE
+            again = (
+                "SELECT coalesce(sum(again), 0) FROM (SELECT count(*) - bit_count(bit_or("
+                "1::UBIGINT << CAST(key % 64 AS UBIGINT))) AS again FROM keys GROUP BY key >> 6)"
+            )
+        for some in self._parts(own, size):
+            query = f"WITH keys AS NOT MATERIALIZED (FROM ({keys}) {some}) {again}"
+            self.duplicates += int(self._all(query)[0][0])
+        for some in self._parts("key", self.survey.valid):
+            if self.duplicates and self.kept_max:
                 self.first_duplicates += self._all(
                     f"WITH ids AS NOT MATERIALIZED (FROM ({rows}) {some}) SELECT key, first, nr "
                     "FROM ids JOIN (SELECT key, min(nr) AS first FROM ids GROUP BY key HAVING "
@@ -188,6 +195,16 @@ class Auditor:
                 )
         self.first_duplicates.sort(key=lambda found: found[2])
         del self.first_duplicates[self.kept_max :]
+
+    def _parts(self, value: str, count: int) -> list[str]:
+        """Conditions for parts of the rows with an ID; each fits the memory.
+
+        value: what divides them; it has about ``count`` different ones.
+        """
+        size = _KEY_BYTES if self.scheme and self.scheme.bits <= 64 else 4 * _KEY_BYTES
+        parts = 1 + count * size // self._files[0][0].memory.search_bytes
+        some = (f" AND hash({value}, 0) % {parts} = {i}" for i in range(parts))
+        return [f"WHERE key IS NOT NULL{each if parts > 1 else ''}" for each in some]
 
     def _find_lines(self) -> None:
         """Find the lines of the positions that are shown."""

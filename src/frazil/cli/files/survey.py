@@ -19,7 +19,7 @@ from frazil.schemes.scheme import Scheme
 _NODES_MAX = 1 << 17
 _TOTALS = (
     "coalesce(sum(rows), 0), coalesce(sum(valid), 0), min(first_tick), max(last_tick), "
-    "coalesce(sum(late), 0), coalesce(max(late_ticks), 0), "
+    "coalesce(sum(late), 0), coalesce(max(late_ticks), 0), coalesce(sum(blocks), 0), "
     "first(late_at ORDER BY late_ticks DESC, late_at), coalesce(sum(foreign_ids), 0), "
     "min(foreign_at)"
 )
@@ -42,7 +42,8 @@ class Survey:
 
     valid: rows with an ID. late_ticks: the worst lateness. foreign: IDs by the constant that
     differs. nodes: IDs by node, of the first 131,072 nodes. increasing: whether each ID is larger
-    than the one before. late_at, foreign_at: the positions of the latest and the first of them.
+    than the one before. blocks: about how many blocks of 64 numbers have IDs. late_at, foreign_at:
+    the positions of the latest and the first of them.
     """
 
     foreign: Counter[str]
@@ -54,6 +55,7 @@ class Survey:
     last_tick: int | None
     late: int
     late_ticks: int
+    blocks: int
     late_at: int | None
     foreign_ids: int
     foreign_at: int | None
@@ -74,11 +76,12 @@ def fields_query(scheme: Scheme | None, file: int, rows: str) -> str:
     conditions = _foreign(scheme).values()
     foreign = " OR ".join(conditions) or "false"
     differ = "".join(f", count_if({each}) AS foreign_{i}" for i, each in enumerate(conditions))
+    blocks = "approx_count_distinct(key >> 6)" if scheme else "count(key)"
     return (
         f"SELECT {file} AS file, node, count(*) AS rows, count(key) AS valid, "
         "count(before) AS linked, coalesce(bool_and(key > before), true) AS ordered, "
         "min(key) AS low, max(key) AS high, min(tick) AS first_tick, max(tick) AS last_tick, "
-        "count_if(tick < latest) AS late, max(latest - tick) AS late_ticks, "
+        f"{blocks} AS blocks, count_if(tick < latest) AS late, max(latest - tick) AS late_ticks, "
         "arg_max(CASE WHEN tick < latest THEN nr END, latest - tick) AS late_at, "
         f"min(CASE WHEN {foreign} THEN nr END) AS foreign_at, "
         f"count_if({foreign}) AS foreign_ids{differ} FROM (SELECT *, lag(key) OVER () "
