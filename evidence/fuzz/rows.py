@@ -18,10 +18,9 @@ import pyarrow as pa
 from evidence.fuzz.accepted import accepted
 from evidence.fuzz.files import kept
 from frazil.cli.files.database import connect
-from frazil.cli.files.id_column import Place
 from frazil.cli.files.options import Memory
 from frazil.cli.files.reading import Reading
-from frazil.cli.files.stamping import stamp
+from frazil.cli.files.stamping import Place, stamp
 
 __all__ = ["check_rows"]
 

@@ -7,7 +7,7 @@ import pytest
 from evidence.fuzz import __main__ as command
 from evidence.fuzz.targets import TARGETS
 from frazil.claims.holder import Holder
-from frazil.cli.files.text_rows import joined
+from frazil.cli.files.stamping import joined
 from frazil.inputs.duration import exact_us
 from frazil.inputs.url import parse_url
 from frazil.layout.text import parse_layout

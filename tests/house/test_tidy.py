@@ -73,9 +73,7 @@ OWNED = {
 LAZY = {"numpy", "pyarrow"}
 # Load them at their top, and so are themselves imported in functions only, or by each other.
 LAZY_MODULES = (
-    "cli.files.id_column",
     "cli.files.stamping",
-    "cli.files.text_rows",
     "cli.files.typed_files",
     "cli.show.audit_report",
     "schemes.arrays",

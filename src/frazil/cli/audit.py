@@ -16,8 +16,7 @@ from typing import Any
 import click
 
 from frazil.cli._options import json_option, scheme_options
-from frazil.cli.files.formats import FORMATS, check_extra, files_of, format_of
-from frazil.cli.files.options import Memory, file_options
+from frazil.cli.files.options import FORMATS, Memory, check_extra, file_options, files_of, format_of
 from frazil.cli.show.progress import progress
 from frazil.cli.show.terminal import Facts, echo
 from frazil.schemes.scheme import Scheme

@@ -21,8 +21,15 @@ from typing import Any
 import click
 
 from frazil.cli._options import is_default, json_option, request_options
-from frazil.cli.files.formats import FORMATS, check_extra, files_of, format_of, same_format
-from frazil.cli.files.options import Memory, file_options
+from frazil.cli.files.options import (
+    FORMATS,
+    Memory,
+    check_extra,
+    file_options,
+    files_of,
+    format_of,
+    same_format,
+)
 from frazil.cli.files.streams import open_output
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
@@ -127,9 +134,8 @@ def _stamp(
 ) -> dict[str, Any]:
     """Write the output, and return how many rows it has and its first and last ID."""
     from frazil.cli.files.database import connect
-    from frazil.cli.files.id_column import Ids, Place
     from frazil.cli.files.reading import Reading
-    from frazil.cli.files.stamping import stamp
+    from frazil.cli.files.stamping import Ids, Place, stamp
 
     with (
         tempfile.TemporaryDirectory(prefix="frazil-stamp-") as folder,

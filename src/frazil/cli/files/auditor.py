@@ -1,29 +1,29 @@
 """An audit of the IDs in files: DuckDB reads each row, and counts.
 
-One query for each file reads the IDs' fields in the order of the rows. A second one, over all
-files, looks for duplicates; if every ID is larger than the one before, there are none. What does
-not fit the memory goes to DuckDB's temporary files. Only the first few invalid rows and duplicates
-are read, by queries of their own, if there are any.
+One query for each file reads the IDs' fields in the order of the rows, and keeps its counts in the
+table ``found``, a row for each node. A second one, over all files, looks for duplicates; if every
+ID is larger than the one before, there are none.
 
-Numbers and decimal texts are read by SQL alone. For another text form DuckDB calls the codec with
-some thousand texts at a time. A position is one number: the file's index above 48 bits of line or
-row number.
+An ID is *late* if an earlier row of its file has a later moment. Two IDs of one tick are in order,
+whichever comes first. An ID is *foreign* if a constant differs from the layout's: it is from
+another deployment. A position is one number: the file's index above 48 bits of line or row number.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from glob import escape
 from typing import Any, NamedTuple
 
 import duckdb
 
 from frazil.cli.files.database import check_rows, lines_of, text_problem, unreadable
-from frazil.cli.files.formats import shown
+from frazil.cli.files.options import shown
 from frazil.cli.files.reading import Reading
-from frazil.cli.files.survey import Survey, fields_query, key_type, survey_of
 from frazil.cli.files.tables import column, json_rows, literal, numbered, table_of
 from frazil.errors import CodecError, ConfigError
+from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
 
 _NUMBER_BITS = 48
@@ -32,8 +32,52 @@ _KEY_BYTES = 4  # of DuckDB's memory for each different number, beside its tempo
 _FEW = 4 << 20  # keys that one thread of DuckDB counts as fast as two, with less of the processor
 _DENSE = 4  # rows of a block from which its bits are counted faster than the rows
 _UUID_BITS = 128
-_INTEGERS = {"tinyint", "smallint", "integer", "bigint", "hugeint"}
-_INTEGERS |= {f"u{kind}" for kind in _INTEGERS}
+_NODES_MAX = 1 << 17
+_TOTALS = (
+    "coalesce(sum(rows), 0), coalesce(sum(valid), 0), coalesce(sum(rows - valid), 0), "
+    "min(first_tick), max(last_tick), coalesce(sum(late), 0), coalesce(max(late_ticks), 0), "
+    "coalesce(sum(blocks), 0), first(late_at ORDER BY late_ticks DESC, late_at), "
+    "coalesce(sum(foreign_ids), 0), min(foreign_at)"
+)
+# The first row of a file has none before it, and one behind an invalid row neither.
+_INCREASING = (
+    "SELECT bool_and(ordered AND coalesce(low > highest, true)) FROM (SELECT *, max(high) OVER "
+    "(ORDER BY file ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS highest FROM ("
+    "SELECT file, bool_and(ordered) AND sum(rows - linked) <= 1 AS ordered, min(low) AS low, "
+    "max(high) AS high FROM found GROUP BY file))"
+)
+_NODES = "SELECT node, sum(valid) FROM found WHERE node IS NOT NULL GROUP BY node ORDER BY node"
+
+
+@dataclass
+class Survey:
+    """The rows of all files, and the fields of their IDs.
+
+    valid, invalid: rows with an ID, and without. late_ticks: the worst lateness. foreign: IDs by
+    the constant that differs. nodes: IDs by node, of the first 131,072 nodes. increasing: whether
+    each ID is larger than the one before. blocks: about how many blocks of 64 numbers have IDs.
+    late_at, foreign_at: the positions of the latest and the first of them.
+    """
+
+    foreign: Counter[str]
+    nodes: Counter[int]
+    increasing: bool
+    rows: int
+    valid: int
+    invalid: int
+    first_tick: int | None
+    last_tick: int | None
+    late: int
+    late_ticks: int
+    blocks: int
+    late_at: int | None
+    foreign_ids: int
+    foreign_at: int | None
+
+    @property
+    def uncounted(self) -> int:
+        """IDs of nodes beyond the first 131,072."""
+        return self.valid - sum(self.nodes.values()) if self.nodes else 0
 
 
 class Audited(NamedTuple):
@@ -88,7 +132,7 @@ class Auditor:
         try:
             self._files.append((reading, _audited(reading, column, index, self.scheme)))
             made = "INSERT INTO found" if index else "CREATE TEMP TABLE found AS"
-            query = fields_query(self.scheme, index, self._rows(index))
+            query = _fields_query(self.scheme, index, self._rows(index))
             self._database.execute(f"{made} {query}")
             check_rows(reading, self._count(index))
         except duckdb.Error as error:
@@ -97,7 +141,14 @@ class Auditor:
     def finish(self) -> None:
         """Search for duplicates, and for the lines of what was found."""
         try:
-            self.survey = survey_of(self.scheme, self._database)
+            names = list(_foreign(self.scheme))
+            sums = "".join(f", sum(foreign_{i})" for i in range(len(names)))
+            ((*totals,),) = self._all(f"SELECT {_TOTALS}{sums} FROM found")
+            ((increasing,),) = self._all(_INCREASING)
+            nodes = Counter(dict(self._all(f"{_NODES} LIMIT {_NODES_MAX}")))
+            of = len(totals) - len(names)
+            foreign = Counter({name: n for name, n in zip(names, totals[of:], strict=True) if n})
+            self.survey = Survey(foreign, nodes, bool(increasing), *totals[:of])
             self._add_invalid()
             # Without a scheme, keys are texts, which seldom increase.
             if self.survey.rows > 1 and not (self.survey.increasing and self.scheme):
@@ -148,10 +199,11 @@ class Auditor:
 
     def _reason(self, value: int | str | None, raw: str | None, kind: str) -> str:
         """Why a value is not an ID."""
+        if raw is None:
+            return "there is no value"
         if value is None:
-            number = kind in ("ubigint", "bigint", "double")
-            named = "number" if number else (kind or "value").lower()
-            return "there is no value" if raw is None else f"a {named} is not an ID"
+            named = "number" if kind in ("ubigint", "bigint", "double") else kind or "value"
+            return f"a {named.lower()} is not an ID"
         try:
             if isinstance(value, str) and (problem := text_problem(value)):
                 raise CodecError(problem)
@@ -230,7 +282,7 @@ def _key(scheme: Scheme | None, column: Audited) -> str:
     number, text = column.number, column.text
     if scheme is None:
         return f"coalesce({text}, CAST({number} AS VARCHAR))"
-    kind = key_type(scheme)
+    kind = _key_type(scheme)
     if _is_plain(scheme):
         read = f"TRY_CAST({text} AS {kind})"
         decoded = f"CASE WHEN CAST({read} AS VARCHAR) = {text} THEN {read} END"
@@ -251,7 +303,7 @@ def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:
     import pyarrow as pa
     from duckdb.func import PythonUDFType
 
-    from frazil.cli.files.id_column import as_arrow
+    from frazil.cli.files.stamping import as_arrow
     from frazil.schemes import arrays
 
     def decode(column: Any) -> Any:
@@ -274,6 +326,58 @@ def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:
     if scheme.bits > 64:
         kind = duckdb.struct_type({"hi": "UBIGINT", "lo": "UBIGINT"})
     database.create_function("frazil_decode", decode, ["VARCHAR"], kind, type=PythonUDFType.ARROW)
+
+
+# --- what is counted
+
+
+def _fields_query(scheme: Scheme | None, file: int, rows: str) -> str:
+    """What a file adds to ``found``. A row has a position ``nr``, and a ``key`` if it is valid."""
+    conditions = _foreign(scheme).values()
+    foreign = " OR ".join(conditions) or "false"
+    differ = "".join(f", count_if({each}) AS foreign_{i}" for i, each in enumerate(conditions))
+    blocks = "approx_count_distinct(key >> 6)" if scheme else "count(key)"
+    return (
+        f"SELECT {file} AS file, node, count(*) AS rows, count(key) AS valid, "
+        "count(before) AS linked, coalesce(bool_and(key > before), true) AS ordered, "
+        "min(key) AS low, max(key) AS high, min(tick) AS first_tick, max(tick) AS last_tick, "
+        f"{blocks} AS blocks, count_if(tick < latest) AS late, max(latest - tick) AS late_ticks, "
+        "arg_max(CASE WHEN tick < latest THEN nr END, latest - tick) AS late_at, "
+        f"min(CASE WHEN {foreign} THEN nr END) AS foreign_at, "
+        f"count_if({foreign}) AS foreign_ids{differ} FROM (SELECT *, lag(key) OVER () "
+        "AS before, max(tick) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS "
+        f"latest FROM (SELECT nr, key, {_role(scheme, 'time')} AS tick, {_role(scheme, 'node')} "
+        f"AS node FROM ({rows}))) GROUP BY node"
+    )
+
+
+def _role(scheme: Scheme | None, role: Role) -> str:
+    """The value of a field, as SQL."""
+    if scheme is None or not scheme.layout.bits_of(role):
+        return "NULL::BIGINT"
+    kind = "HUGEINT" if scheme.layout.bits_of(role) > 62 else "BIGINT"
+    return " + ".join(
+        f"(CAST((key >> {source}) & {(1 << bits) - 1}::{_key_type(scheme)} AS {kind}) << {target})"
+        for source, target, bits in scheme.segments(role)
+    )
+
+
+def _foreign(scheme: Scheme | None) -> dict[str, str]:
+    """For each constant field, the condition that an ID has another value."""
+    found = {}
+    for each in scheme.layout.fields if scheme else ():
+        if scheme and each.fixed is not None:
+            mask, value = each.pack(each.limit), each.pack(each.fixed)
+            if scheme.shuffle is not None:
+                mask, value = scheme.shuffle.apply(mask), scheme.shuffle.apply(value)
+            kind = _key_type(scheme)
+            found[each.name] = f"key & {mask}::{kind} <> {value}::{kind}"
+    return found
+
+
+def _key_type(scheme: Scheme) -> str:
+    """The SQL type of an ID."""
+    return "UBIGINT" if scheme.bits <= 64 else "UHUGEINT"
 
 
 # --- the column
@@ -321,7 +425,7 @@ def _audited(reading: Reading, name: str, index: int, scheme: Scheme | None) -> 
         return Audited(rows, own, own)
     (kind,) = database.sql(f"SELECT {own} {rows} LIMIT 0").types
     made = Audited(rows, f"CAST({own} AS VARCHAR)", kind=literal(str(kind)))
-    if kind.id in _INTEGERS:
+    if kind.id.endswith(("int", "integer")):
         return made._replace(number=own)
     if kind.id == "decimal" and str(kind).endswith(",0)"):
         return made._replace(number=f"CAST({own} AS HUGEINT)")

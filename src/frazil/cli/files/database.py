@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 
-from frazil.cli.files.formats import shown
+from frazil.cli.files.options import shown
 from frazil.cli.files.reading import Reading
 from frazil.errors import ConfigError
 

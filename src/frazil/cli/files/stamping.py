@@ -1,29 +1,88 @@
 """Stamping: rows from files to a file with new IDs.
 
-DuckDB reads text (``tables``) and makes it (``text_rows``), pyarrow reads and writes Parquet and
-Arrow (``typed_files``). DuckDB reads ahead while IDs are added and rows are written.
+DuckDB reads text (``tables``), pyarrow reads and writes Parquet and Arrow (``typed_files``). DuckDB
+reads ahead while IDs are added and rows are written.
+
+A row of CSV or JSON Lines is a text that DuckDB makes; one step joins all IDs of a batch with their
+rows. In JSON Lines an ID is a text, because a reader that takes JSON numbers as doubles would
+change it.
 """
 
 import csv
 import io
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import IO, Any
+from itertools import compress
+from typing import IO, Any, NamedTuple
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+import frazil
 from frazil.cli._signals import whole
 from frazil.cli.files.database import check_rows, fault, fraction_read, unreadable
-from frazil.cli.files.formats import shown
-from frazil.cli.files.id_column import Ids, Place
+from frazil.cli.files.options import shown
 from frazil.cli.files.reading import Reading
-from frazil.cli.files.tables import Table, json_rows, numbered, table_of
-from frazil.cli.files.text_rows import copied_json, joined, row_text
+from frazil.cli.files.tables import Table, column, json_rows, literal, numbered, quoted, table_of
 from frazil.cli.files.typed_files import Batches, check_types, direct, write_typed
 from frazil.errors import ConfigError
+from frazil.schemes.arrays import ints
+
+_TEXTS = ("varchar", "enum", "interval")
+_LARGE_BYTES = 1 << 30  # a row's ID is added, and 32 bits count the bytes of a batch
 
 Progress = Callable[[float, int], None]
+
+
+class Place(NamedTuple):
+    """The new column: its name, and whether it is the last one."""
+
+    column: str
+    last: bool
+
+
+class Ids:
+    """New IDs of a generator, in arrays; counts them and keeps the first and the last.
+
+    ``numeric``: whether every ID is a number that fits a signed column of 64 bits.
+    """
+
+    first: str | None = None
+    last: str | None = None
+    count = 0
+
+    def __init__(self, generator: frazil.Generator) -> None:
+        self._generator, self._scheme = generator, generator.scheme
+        self._plain = self._scheme.encoding == "decimal" and self._scheme.bits <= 64
+        self.numeric = self._plain and self._scheme.signed_safe and not self._scheme.prefix
+
+    def numbers(self, count: int) -> Any:
+        """The next IDs as an Arrow array of int64; only if they are ``numeric``."""
+        return as_arrow(self._next(count).view(np.int64))
+
+    def texts(self, count: int) -> Any:
+        """The next IDs as an Arrow array of strings."""
+        row = self._next(count)
+        if self._plain:
+            texts = pc.cast(as_arrow(row), pa.string())
+            parts = one_text(self._scheme.prefix), texts, one_text("")
+            return pc.binary_join_element_wise(*parts) if self._scheme.prefix else texts
+        # Every encoding but decimal has one width, so the array is its own buffer.
+        encoded = self._scheme.codec.encode_array(row)
+        if self._scheme.encoding == "decimal":
+            return pa.array(encoded.astype(str))
+        return _as_texts(np.ascontiguousarray(encoded), np.arange(count + 1) * encoded.itemsize)
+
+    def _next(self, count: int) -> Any:
+        row = self._generator.array(count)
+        if count:
+            first, self.last = map(self._scheme.format, ints(row[[0, -1]]))
+            self.first = self.first or first
+            self.count += count
+        return row
 
 
 def stamp(
@@ -109,7 +168,7 @@ def _texts(
 ) -> Iterator[memoryview | bytes]:
     """The header of CSV, and the rows with new IDs."""
     if reading.kind == to == "jsonl" and not reading.keys:
-        query = f"SELECT {copied_json(place)} {json_rows(reading)}"
+        query = f"SELECT {_copied_json(place)} {json_rows(reading)}"
     else:
         rows, names = _registered(reading, typed) if typed else table_of(reading)
         if reading.kind != "csv" or reading.header:
@@ -121,7 +180,7 @@ def _texts(
                 csv.writer(header, delimiter=mark, lineterminator="\n").writerow(named)
                 yield header.getvalue().encode()
         types = reading.database.sql(f"{rows} LIMIT 0").types if names else []
-        text = row_text(to, reading, names, types, last=place.last)
+        text = _row_text(to, reading, names, types, last=place.last)
         query = f"SELECT {text} FROM ({rows})"
     for batch in _run(reading, query)[1]:
         column = batch.column(0)
@@ -145,3 +204,159 @@ def _registered(reading: Reading, rows: Batches) -> Table:
     check_types(rows.schema, probe, "as text", "Parquet or Arrow")
     reading.database.register("input", rows)
     return Table(numbered("FROM input", len(rows.schema)), rows.schema.names)
+
+
+# --- rows as texts
+
+
+def joined(rows: Any, ids: Any, kind: str, place: Place) -> memoryview:
+    """The bytes of the texts of rows, each with its ID."""
+    before, after = "", "\n" if place.last else ""
+    if kind == "jsonl":
+        key = json.dumps(place.column, ensure_ascii=False)
+        before, after = (f'{key}: "', '"}\n') if place.last else (f'{{{key}: "', "")
+    around = [before and one_text(before), ids, after and one_text(after)]
+    parts = [part for part in ([rows, *around] if place.last else [*around, rows]) if part != ""]
+    size = pa.large_string() if rows.nbytes > _LARGE_BYTES else pa.string()
+    texts = pc.binary_join_element_wise(*(part.cast(size) for part in [*parts, one_text("")]))
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, np.int64 if size == pa.large_string() else np.int32)
+    return memoryview(data)[: int(ends[len(texts)])] if data else memoryview(b"")
+
+
+def _row_text(
+    kind: str, reading: Reading, names: Sequence[str], types: Sequence[Any], *, last: bool
+) -> str:
+    """The SQL of a row's text. Raises ConfigError for a column that the format cannot hold."""
+    for i, (name, each) in enumerate(zip(names, types, strict=True)):
+        problem = ""
+        if _has_bytes(each):
+            problem = f"the column {name!r} as text, because it holds bytes; remove that column, or"
+            problem += " write Parquet"
+        elif kind == "jsonl" and name in names[:i]:
+            problem = f"two columns {name!r} to JSON; rename one of them"
+        if problem:
+            raise ConfigError(f"cannot write {problem}", column=name)
+    if kind == "csv":
+        plain = reading.rows is not None and not reading.keys  # without a quote
+        return _csv_row(types, literal(reading.head.delimiter), last=last, plain=plain)
+    fields = []
+    for i, (name, each) in enumerate(zip(names, types, strict=True)):
+        key = literal(f"{json.dumps(name, ensure_ascii=False)}: ")
+        value = f"CAST(to_json({_json_value(column(i), each)}) AS VARCHAR)"
+        fields.append(f"{key}, coalesce({value}, 'null')")
+    return _row("jsonl", fields, last=last)
+
+
+def _copied_json(place: Place) -> str:
+    """The SQL of a JSON object's text with room for the ID; null if it is no such object.
+
+    Every value stays as it was written.
+    """
+    key = "/" + place.column.replace("~", "~0").replace("/", "~1")
+    fits = f"json_type(json) = 'OBJECT' AND NOT json_exists(json, {literal(key)})"
+    inner = "trim(json[2:-2], ' \t\r')"
+    empty, text = (_row("jsonl", fields, last=place.last) for fields in ([], [inner]))
+    return f"CASE WHEN {fits} THEN CASE WHEN {inner} = '' THEN {empty} ELSE {text} END END"
+
+
+def _row(kind: str, fields: Sequence[str], mark: str = "', '", *, last: bool) -> str:
+    """A row's text with room for the ID. A field is one argument of ``concat``, or several."""
+    parts = [f"{each}, {mark}" if last else f"{mark}, {each}" for each in fields]
+    if last:
+        parts.insert(0, "'{'" if kind == "jsonl" else "''")
+    else:
+        parts = ["'\"'", *parts, "'}'", "chr(10)"] if kind == "jsonl" else [*parts, "chr(10)"]
+    return f"concat({', '.join(parts)})"
+
+
+def _children(kind: Any) -> list[tuple[str, Any]]:
+    return list(kind.children) if kind.id in ("list", "array", "struct", "map", "union") else []
+
+
+def _has_bytes(kind: Any) -> bool:
+    return kind.id in ("blob", "bit") or any(
+        _has_bytes(each) for name, each in _children(kind) if name != "size"
+    )
+
+
+def _csv_row(types: Sequence[Any], mark: str, *, last: bool, plain: bool) -> str:
+    """The SQL of a row of CSV. Few rows need quotes, so all texts of a row are checked at once."""
+    fields = [_csv_text(column(i), kind) for i, kind in enumerate(types)]
+    quotable = [bool(_children(each)) or each.id in _TEXTS for each in types]
+
+    def odd(text: str) -> str:
+        return " OR ".join(
+            f"contains({text}, {each})" for each in ("'\"'", mark, "chr(10)", "chr(13)")
+        )
+
+    whole = _row("csv", fields, mark, last=last)
+    if plain or not any(quotable):
+        return whole
+    safe = [
+        f"CASE WHEN {odd(text)} THEN concat('\"', replace({text}, '\"', '\"\"'), '\"') "
+        f"ELSE {text} END" if may else text
+        for text, may in zip(fields, quotable, strict=True)
+    ]  # fmt: skip
+    row = f"concat({', '.join(compress(fields, quotable))})"
+    return f"CASE WHEN {odd(row)} THEN {_row('csv', safe, mark, last=last)} ELSE {whole} END"
+
+
+def _csv_text(value: str, kind: Any) -> str:
+    if _children(kind):
+        return f"CAST(to_json({_json_value(value, kind)}) AS VARCHAR)"
+    return value if str(kind) == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+
+
+def _json_value(value: str, kind: Any, depth: int = 0) -> str:
+    """A value that ``to_json`` writes without a loss; the same SQL if it has no such part."""
+    inner, x = dict(_children(kind)), f"x{depth}"
+    if kind.id in ("float", "double"):
+        return f"CASE WHEN isfinite({value}) THEN {value} END"
+    if kind.id.startswith(("time", "date", "interval", "decimal", "hugeint", "uhugeint")):
+        return f"CAST({value} AS VARCHAR)"
+    if not inner:
+        return value
+    if kind.id in ("list", "array"):
+        child = _json_value(x, inner["child"], depth + 1)
+        return value if child == x else f"list_transform({value}, lambda {x}: {child})"
+    is_map = kind.id == "map"
+    parts = {
+        name: f"{x}.{name}" if is_map else f"struct_extract({value}, {literal(name)})"
+        for name in inner
+    }
+    made = {name: _json_value(part, inner[name], depth + 1) for name, part in parts.items()}
+    if made == parts:
+        return value
+    if is_map:
+        entry = f"{{'k': CAST({x}.key AS VARCHAR), 'v': {made['value']}}}"
+        whole = f"map_from_entries(list_transform(map_entries({value}), lambda {x}: {entry}))"
+    else:
+        fields = ", ".join(f"{quoted(name)} := {part}" for name, part in made.items())
+        whole = f"struct_pack({fields})"
+    return f"CASE WHEN {value} IS NOT NULL THEN {whole} END"
+
+
+# --- arrays
+#
+# ``pa.array`` and ``pa.scalar`` import pandas where it is installed, to recognise its types. That
+# takes a second and 60 MB, more than an audit of a million IDs.
+
+
+def as_arrow(numbers: Any, valid: Any = None) -> Any:
+    """An array of numpy, of integers, as one of Arrow. valid: an array of which are not null."""
+    bits = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    data = pa.py_buffer(np.ascontiguousarray(numbers))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [bits, data])
+
+
+def _as_texts(data: Any, ends: Any) -> Any:
+    """An array of texts in one buffer. ends: where each begins, and where the last one ends."""
+    ends = pa.py_buffer(np.asarray(ends, np.int32))
+    return pa.StringArray.from_buffers(ends.size // 4 - 1, ends, pa.py_buffer(data))
+
+
+def one_text(text: str) -> Any:
+    """A text as a scalar of Arrow."""
+    data = text.encode()
+    return _as_texts(data, [0, len(data)])[0]

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from frazil.cli.files.database import fault, text_problem
-from frazil.cli.files.formats import hive_keys, shown
+from frazil.cli.files.options import hive_keys, shown
 from frazil.cli.files.reading import CsvHead, Reading, Source
 from frazil.errors import ConfigError
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from frazil.cli.files.auditor import Auditor
-from frazil.cli.files.survey import Survey
+from frazil.cli.files.auditor import Auditor, Survey
 from frazil.cli.show.terminal import counted
 from frazil.inputs.duration import duration_text
 from frazil.schemes.scheme import Scheme

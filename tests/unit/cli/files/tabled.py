@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from frazil.cli.files.database import connect
-from frazil.cli.files.id_column import Place
 from frazil.cli.files.options import Memory
 from frazil.cli.files.reading import Reading
-from frazil.cli.files.stamping import stamp
+from frazil.cli.files.stamping import Place, stamp
 
 __all__ = ["Counting", "put", "stamped"]
 
