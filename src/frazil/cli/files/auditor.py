@@ -25,11 +25,11 @@ from frazil.cli.files.tables import column, json_rows, literal, numbered, table_
 from frazil.errors import CodecError, ConfigError
 from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
+from frazil.sql.parts import value_of
 
 _NUMBER_BITS = 48
 _SHOWN = 60  # characters of an invalid value
 _KEY_BYTES = 4  # of DuckDB's memory for each different number, beside its temporary files
-_FEW = 4 << 20  # keys that one thread of DuckDB counts as fast as two, with less of the processor
 _DENSE = 4  # rows of a block from which its bits are counted faster than the rows
 _UUID_BITS = 128
 _NODES_MAX = 1 << 17
@@ -217,8 +217,6 @@ class Auditor:
     def _search(self) -> None:
         """Count the rows with the ID of an earlier row, and find the first of them."""
         files = range(len(self._files))
-        if self.survey.valid < _FEW:
-            self._database.execute("SET threads = 1")
         # Without positions DuckDB reads with all its threads.
         keys = " UNION ALL ".join(
             f"SELECT {_key(self.scheme, column)} AS key {column.rows}" for _, column in self._files
@@ -355,11 +353,7 @@ def _role(scheme: Scheme | None, role: Role) -> str:
     """The value of a field, as SQL."""
     if scheme is None or not scheme.layout.bits_of(role):
         return "NULL::BIGINT"
-    kind = "HUGEINT" if scheme.layout.bits_of(role) > 62 else "BIGINT"
-    return " + ".join(
-        f"(CAST((key >> {source}) & {(1 << bits) - 1}::{_key_type(scheme)} AS {kind}) << {target})"
-        for source, target, bits in scheme.segments(role)
-    )
+    return value_of(scheme.positions(role), "key")
 
 
 def _foreign(scheme: Scheme | None) -> dict[str, str]:

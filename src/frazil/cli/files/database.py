@@ -4,24 +4,22 @@ DuckDB counts rows and not lines, says little about bytes that are not text, and
 line of JSON. So a file with a fault is read once more, by Python.
 """
 
-import csv
 import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from frazil.cli.files.options import shown
-from frazil.cli.files.reading import Reading
+from frazil.cli.files.reading import Reading, records
 from frazil.errors import ConfigError
 
 _THREAD_BYTES = 96 << 20  # with less for each thread, a sort beyond the memory fails
 _INTERRUPTED = "Query interrupted"  # what DuckDB says after Ctrl-C in the main thread
-_FIELD_BYTES = 1 << 30
 _CHARSET = "; name the character set, like --charset latin-1"
 _FIRST, _LAST = "\udc80", "\udcff"  # the surrogates that represent bytes
 
@@ -59,28 +57,27 @@ def fraction_read(database: duckdb.DuckDBPyConnection) -> float:
 
 
 def unreadable(reading: Reading, error: Exception) -> ConfigError:
-    """The error for files that DuckDB cannot read: the line and what is wrong with it."""
+    """The error for files that DuckDB cannot read. Raises one that names the line if it can."""
     # Without the options of DuckDB, which frazil does not have.
     text = " ".join(str(error).split())
     said = re.split(r" ?(Possible|Try setting|This can happen|LINE 1:|Detail:) ?", text)[0][:400]
     if "IO Error" in text and ("write" in text or "temp" in text.lower()):
         return ConfigError(f"cannot write temporary files in {reading.folder.parent}: {said}")
-    if found := fault(reading, text):
-        return found
+    check_text(reading, text)
     others = " or a file after it" if len(reading.files) > 1 else ""
     problem = f"cannot read {shown(reading.files[0])}{others}: {said}"
     return ConfigError(problem, path=reading.files[0])
 
 
-def fault(reading: Reading, said: str = "") -> ConfigError | None:
-    """The error for the first row that is not text, no JSON object, or not a row of its table.
+def check_text(reading: Reading, said: str = "") -> None:
+    """Raise ConfigError for the first row that is not text, no JSON object, or not of its table.
 
     said: the error of DuckDB, if there is one.
     """
     for file in [] if reading.typed else reading.files:
         for number, problem in _problems(reading, file, said):
-            return ConfigError(f"{shown(file)}, line {number}: {problem}", path=file, line=number)
-    return None
+            where = f"{shown(file)}, line {number}"
+            raise ConfigError(f"{where}: {problem}", path=file, line=number)
 
 
 def lines_of(reading: Reading, rows: set[int], count: int) -> dict[int, int]:
@@ -112,7 +109,8 @@ def _numbers(reading: Reading) -> Iterator[int]:
     """The lines on which the rows begin."""
     for file in reading.files:
         if reading.kind == "csv":
-            yield from (number for number, row in _records(reading, file) if row)
+            with suppress(ConfigError):
+                yield from (number for number, row in _records(reading, file) if row)
         else:
             yield from (number for number, row in reading.source(file).lines() if row.strip())
 
@@ -132,33 +130,16 @@ def _problems(reading: Reading, file: str, said: str) -> Iterator[tuple[int, str
     if reading.kind == "csv":
         width = len(source.head.names)
         for number, row in _records(reading, file, strict=True):
-            if isinstance(row, str):
-                yield number, row
-            elif row and len(row) != width:
+            if row and len(row) != width:
                 yield number, f"the row has {len(row)} fields instead of {width}"
 
 
-def _records(
-    reading: Reading, file: str, *, strict: bool = False
-) -> Iterator[tuple[int, list[str] | str]]:
-    """The rows of CSV behind the header, each with the line on which it begins.
-
-    strict: end with the text of an error where quotes are wrong.
-    """
+def _records(reading: Reading, file: str, *, strict: bool = False) -> Iterator[tuple[int, Any]]:
+    """The rows of CSV behind the header, each with the line on which it begins."""
     source = reading.source(file)
     texts = (line.decode("utf-8", "surrogateescape") + "\n" for _, line in source.lines())
-    csv.field_size_limit(_FIELD_BYTES)
-    reader = csv.reader(texts, delimiter=source.head.delimiter, strict=strict)
-    begins, header = source.head.lines + 1, reading.header
-    try:
-        for row in reader:
-            if not (header and row):
-                yield begins, row
-            header = header and not row
-            begins = source.head.lines + reader.line_num + 1
-    except csv.Error as error:
-        if strict:
-            yield begins, f"not CSV ({error})"
+    rows = records(file, texts, source.head.delimiter, source.head.lines, strict=strict)
+    return islice(dropwhile(lambda found: not found[1], rows), int(reading.header), None)
 
 
 def _json_problem(text: str, said: str) -> str:

@@ -1,19 +1,13 @@
 """Files to read, each prepared for DuckDB in one pass.
 
-DuckDB reads a file as it is, and more than once. So a copy takes the place of what can be read only
-once (standard input, a pipe), and of text that DuckDB reads wrong: in another character set, behind
-a byte order mark (it takes a quote there for a character), and behind lines that are not of the
-table (its own option loses rows where they end otherwise).
-
-Text is read to its end where DuckDB does not see an error: CSV, for its quotes and lines, and what
-is compressed, because zstd that is cut off would be a shorter table.
+A copy takes the place of what can be read only once (standard input, a pipe), and of text that
+DuckDB reads wrong: in another character set, and behind a byte order mark or lines that are not of
+the table. Text is read to its end where DuckDB does not see an error: CSV, for its quotes and
+lines, and what is compressed, which its first bytes tell.
 
 What DuckDB would guess about the beginning of CSV is settled here: a wrong guess is a table of
-other values, without an error. A line ``sep=;`` (Excel's) and blank lines are left out. A comment
-or a title looks like a header, so the first lines must have equally many fields, and one with ``#``
-needs ``--skip``. Without a header, columns are named by their numbers, from 1.
-
-A compressed file is recognised by its first bytes. Text is read as UTF-8, of any character set.
+other values, without an error. So the first lines must have equally many fields, and a first one
+with ``#`` needs ``--skip``. A line ``sep=;`` (Excel's) and blank lines are left out.
 """
 
 import codecs
@@ -41,6 +35,7 @@ _DELIMITERS = ",\t;|"
 _MARK = "\ufeff"
 _SNIFFED_LINES = 50
 _FIELD_BYTES = 16  # of Arrow, beside its text
+_FIELD_BYTES_MAX = 1 << 30
 _LARGE_BYTES = 128 << 20
 _MARKS = re.compile(rb"\A(\xef\xbb\xbf)+")
 
@@ -282,7 +277,7 @@ def _read_head(
     rest = lines[at : at + _SNIFFED_LINES]
     if delimiter is None:
         delimiter = "\t" if ending_of(file) == ".tsv" else _likely_delimiter(rest)
-    rows, starts = _parsed(file, rest, at, delimiter)
+    begin, rows = zip(*records(file, rest, delimiter, at), strict=True)
     names, problem = rows[0], ""
     begins = brief(lines[at].rstrip("\r\n"))
     whole = rows if at + _SNIFFED_LINES >= len(lines) else rows[:-1]
@@ -290,8 +285,8 @@ def _read_head(
     if odd:
         fields = [f"{n} field{'s' * (n != 1)}" for n in (len(names), len(rows[odd]))]
         problem = (
-            f"has {fields[0]}, and line {starts[odd] + 1} has {fields[1]}: {begins} and "
-            f"{brief(lines[starts[odd]].rstrip())}; if the table begins later, skip the lines "
+            f"has {fields[0]}, and line {begin[odd]} has {fields[1]}: {begins} and "
+            f"{brief(lines[begin[odd] - 1].rstrip())}; if the table begins later, skip the lines "
             f"before it, like --skip {odd + at}; set the separator with --delimiter"
         )
     elif skip is None and names[0].startswith("#"):
@@ -299,8 +294,8 @@ def _read_head(
         problem = f"is {begins}; add --skip {at + 1} if it is a comment, {what}"
     if problem:
         problem = f"{shown(file)}: line {at + 1} {problem}"
-        raise ConfigError(problem, path=file, line=starts[odd] + 1)
-    last = lines[starts[1] - 1]
+        raise ConfigError(problem, path=file, line=begin[odd])
+    last = lines[begin[1] - 2] if len(begin) > 1 else rest[-1]
     return CsvHead(
         delimiter,
         tuple(names) if header else tuple(str(i + 1) for i in range(len(names))),
@@ -311,22 +306,23 @@ def _read_head(
     )
 
 
-def _parsed(
-    file: str, lines: Sequence[str], at: int, delimiter: str
-) -> tuple[list[list[str]], list[int]]:
-    """Rows, and how many lines of the file are before each; ``at`` are before the first one."""
-    rows, starts = [], [at]
-    csv.field_size_limit(_HEAD_BYTES)
-    reader = csv.reader(lines, delimiter=delimiter)
+def records(
+    file: str, lines: Iterable[str], delimiter: str, before: int, *, strict: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """Rows of CSV, each with the line on which it begins; the file has ``before`` other lines.
+
+    strict: whether wrong quotes are an error. Raises ConfigError where the lines are not CSV.
+    """
+    begins = before + 1
+    csv.field_size_limit(_FIELD_BYTES_MAX)
+    reader = csv.reader(lines, delimiter=delimiter, strict=strict)
     try:
         for row in reader:
-            rows.append(row)
-            starts.append(at + reader.line_num)
+            yield begins, row
+            begins = before + reader.line_num + 1
     except csv.Error as error:
-        number = starts[-1] + 1
-        problem = f"{shown(file)}, line {number}: not CSV: {error}"
-        raise ConfigError(problem, path=file, line=number) from None
-    return rows, starts
+        problem = f"{shown(file)}, line {begins}: not CSV: {error}"
+        raise ConfigError(problem, path=file, line=begins) from None
 
 
 def _likely_delimiter(lines: Sequence[str]) -> str:

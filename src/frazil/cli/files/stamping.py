@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 import frazil
 from frazil.cli._signals import whole
-from frazil.cli.files.database import check_rows, fault, fraction_read, unreadable
+from frazil.cli.files.database import check_rows, check_text, fraction_read, unreadable
 from frazil.cli.files.options import shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.tables import Table, column, json_rows, literal, numbered, quoted, table_of
@@ -32,7 +32,6 @@ from frazil.errors import ConfigError
 from frazil.schemes.arrays import ints
 
 _TEXTS = ("varchar", "enum", "interval")
-_LARGE_BYTES = 1 << 30  # a row's ID is added, and 32 bits count the bytes of a batch
 
 Progress = Callable[[float, int], None]
 
@@ -180,13 +179,11 @@ def _texts(
                 csv.writer(header, delimiter=mark, lineterminator="\n").writerow(named)
                 yield header.getvalue().encode()
         types = reading.database.sql(f"{rows} LIMIT 0").types if names else []
-        text = _row_text(to, reading, names, types, last=place.last)
-        query = f"SELECT {text} FROM ({rows})"
+        query = f"SELECT {_row_text(to, reading, names, types, place)} FROM ({rows})"
     for batch in _run(reading, query)[1]:
         column = batch.column(0)
         if column.null_count:
-            if problem := fault(reading):
-                raise problem
+            check_text(reading)
             _check_new(reading, place.column, [place.column])
         yield joined(column, ids.texts(len(column)), to, place)
 
@@ -211,21 +208,20 @@ def _registered(reading: Reading, rows: Batches) -> Table:
 
 def joined(rows: Any, ids: Any, kind: str, place: Place) -> memoryview:
     """The bytes of the texts of rows, each with its ID."""
-    before, after = "", "\n" if place.last else ""
+    around = "\n" if place.last else ""
     if kind == "jsonl":
-        key = json.dumps(place.column, ensure_ascii=False)
-        before, after = (f'{key}: "', '"}\n') if place.last else (f'{{{key}: "', "")
-    around = [before and one_text(before), ids, after and one_text(after)]
-    parts = [part for part in ([rows, *around] if place.last else [*around, rows]) if part != ""]
-    size = pa.large_string() if rows.nbytes > _LARGE_BYTES else pa.string()
-    texts = pc.binary_join_element_wise(*(part.cast(size) for part in [*parts, one_text("")]))
+        around = '"}\n' if place.last else "{" + _json_key(place.column)
+    parts = [rows, ids, one_text(around)] if place.last else [one_text(around), ids, rows]
+    # 32 bits may not count the bytes of a batch.
+    large = [part.cast(pa.large_string()) for part in [*parts, one_text("")]]
+    texts = pc.binary_join_element_wise(*large)
     _, offsets, data = texts.buffers()
-    ends = np.frombuffer(offsets, np.int64 if size == pa.large_string() else np.int32)
-    return memoryview(data)[: int(ends[len(texts)])] if data else memoryview(b"")
+    size = int(np.frombuffer(offsets, np.int64)[len(texts)])
+    return memoryview(data)[:size] if data else memoryview(b"")
 
 
 def _row_text(
-    kind: str, reading: Reading, names: Sequence[str], types: Sequence[Any], *, last: bool
+    kind: str, reading: Reading, names: Sequence[str], types: Sequence[Any], place: Place
 ) -> str:
     """The SQL of a row's text. Raises ConfigError for a column that the format cannot hold."""
     for i, (name, each) in enumerate(zip(names, types, strict=True)):
@@ -239,13 +235,13 @@ def _row_text(
             raise ConfigError(f"cannot write {problem}", column=name)
     if kind == "csv":
         plain = reading.rows is not None and not reading.keys  # without a quote
-        return _csv_row(types, literal(reading.head.delimiter), last=last, plain=plain)
+        return _csv_row(types, literal(reading.head.delimiter), place, plain=plain)
     fields = []
     for i, (name, each) in enumerate(zip(names, types, strict=True)):
         key = literal(f"{json.dumps(name, ensure_ascii=False)}: ")
         value = f"CAST(to_json({_json_value(column(i), each)}) AS VARCHAR)"
         fields.append(f"{key}, coalesce({value}, 'null')")
-    return _row("jsonl", fields, last=last)
+    return _row("jsonl", fields, place)
 
 
 def _copied_json(place: Place) -> str:
@@ -256,18 +252,25 @@ def _copied_json(place: Place) -> str:
     key = "/" + place.column.replace("~", "~0").replace("/", "~1")
     fits = f"json_type(json) = 'OBJECT' AND NOT json_exists(json, {literal(key)})"
     inner = "trim(json[2:-2], ' \t\r')"
-    empty, text = (_row("jsonl", fields, last=place.last) for fields in ([], [inner]))
+    empty, text = (_row("jsonl", fields, place) for fields in ([], [inner]))
     return f"CASE WHEN {fits} THEN CASE WHEN {inner} = '' THEN {empty} ELSE {text} END END"
 
 
-def _row(kind: str, fields: Sequence[str], mark: str = "', '", *, last: bool) -> str:
+def _row(kind: str, fields: Sequence[str], place: Place, mark: str = "', '") -> str:
     """A row's text with room for the ID. A field is one argument of ``concat``, or several."""
-    parts = [f"{each}, {mark}" if last else f"{mark}, {each}" for each in fields]
-    if last:
-        parts.insert(0, "'{'" if kind == "jsonl" else "''")
+    parts = [f"{each}, {mark}" if place.last else f"{mark}, {each}" for each in fields]
+    if kind == "csv":
+        parts.append("''" if place.last else "chr(10)")
+    elif place.last:
+        parts = ["'{'", *parts, literal(_json_key(place.column))]
     else:
-        parts = ["'\"'", *parts, "'}'", "chr(10)"] if kind == "jsonl" else [*parts, "chr(10)"]
+        parts = ["'\"'", *parts, "'}'", "chr(10)"]
     return f"concat({', '.join(parts)})"
+
+
+def _json_key(name: str) -> str:
+    """What stands in an object before an ID."""
+    return json.dumps(name, ensure_ascii=False) + ': "'
 
 
 def _children(kind: Any) -> list[tuple[str, Any]]:
@@ -280,7 +283,7 @@ def _has_bytes(kind: Any) -> bool:
     )
 
 
-def _csv_row(types: Sequence[Any], mark: str, *, last: bool, plain: bool) -> str:
+def _csv_row(types: Sequence[Any], mark: str, place: Place, *, plain: bool) -> str:
     """The SQL of a row of CSV. Few rows need quotes, so all texts of a row are checked at once."""
     fields = [_csv_text(column(i), kind) for i, kind in enumerate(types)]
     quotable = [bool(_children(each)) or each.id in _TEXTS for each in types]
@@ -290,7 +293,7 @@ def _csv_row(types: Sequence[Any], mark: str, *, last: bool, plain: bool) -> str
             f"contains({text}, {each})" for each in ("'\"'", mark, "chr(10)", "chr(13)")
         )
 
-    whole = _row("csv", fields, mark, last=last)
+    whole = _row("csv", fields, place, mark)
     if plain or not any(quotable):
         return whole
     safe = [
@@ -299,7 +302,7 @@ def _csv_row(types: Sequence[Any], mark: str, *, last: bool, plain: bool) -> str
         for text, may in zip(fields, quotable, strict=True)
     ]  # fmt: skip
     row = f"concat({', '.join(compress(fields, quotable))})"
-    return f"CASE WHEN {odd(row)} THEN {_row('csv', safe, mark, last=last)} ELSE {whole} END"
+    return f"CASE WHEN {odd(row)} THEN {_row('csv', safe, place, mark)} ELSE {whole} END"
 
 
 def _csv_text(value: str, kind: Any) -> str:

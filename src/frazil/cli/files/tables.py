@@ -1,18 +1,13 @@
 """Rows of files, as DuckDB reads them: a query with the columns "0", "1", … and their names.
 
 SQL takes ``id`` and ``ID`` for one column, and knows no empty name. So columns have numbers in SQL,
-and get their names back in Arrow. CSV has no types: its columns are text, an empty field is an
-empty text, and ``infer`` finds their types.
+and get their names back in Arrow. A file of CSV with a quote is read by one thread, because several
+lose rows where a line end is in quotes.
 
-Several threads of DuckDB lose rows where a line end is in quotes, and one thread a last row whose
-quote is not closed. So a file with a quote is read by one thread, and quotes are counted.
-
-No value changes with its type, or the column stays text. A sample of rows, as engines take it, is
-not enough: one later value is then cast to the type of the others, and ``2.7`` becomes 3. So one
-pass over all rows asks, for each type, whether it holds every value; the first one that does is the
-column's. An integer has no sign but a minus, no leading zero and no other base. A number is a
+No value changes with its type, or the column stays text: one pass over all rows asks, for each
+type, whether it holds every value, and the first one that does is the column's. A number is a
 DOUBLE if the shortest text of the double has all of its digits: an ID of 19 digits beside ``1.5``
-or ``NaN`` does not, and such a column is text.
+or ``NaN`` does not.
 
 In JSON Lines a key is a column. Numbers keep their digits at every depth, and a column of mixed
 types, or with names that SQL cannot tell apart, keeps its JSON as a text. DuckDB finds the
@@ -28,7 +23,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from frazil.cli.files.database import fault, text_problem
+from frazil.cli.files.database import check_text, text_problem
 from frazil.cli.files.options import hive_keys, shown
 from frazil.cli.files.reading import CsvHead, Reading, Source
 from frazil.errors import ConfigError
@@ -159,8 +154,8 @@ def _csv_head(reading: Reading) -> CsvHead:
             raise source.error(f"{shown(source.file)} {problem}")
     # An odd number may be right, because a quote within a field is a character.
     odd = any(source.quotes % 2 for source in sources)
-    if (odd or text_problem("".join(first.names))) and (found := fault(reading)):
-        raise found
+    if odd or text_problem("".join(first.names)):
+        check_text(reading)
     return first
 
 
@@ -189,7 +184,8 @@ def _json_table(reading: Reading) -> Table:
     found = _json_columns(reading.database, f"SELECT json {objects}")
     first = shown(reading.files[0])
     if found is None:
-        raise fault(reading) or ConfigError(f"{first}: a row is not a JSON object")
+        check_text(reading)
+        raise ConfigError(f"{first}: a row is not a JSON object")
     if not found:
         if not reading.database.execute(f"{objects} LIMIT 1").fetchall():
             return Table("SELECT 1 WHERE false", [])
