@@ -274,13 +274,14 @@ def _json_key(name: str) -> str:
 
 
 def _children(kind: Any) -> list[tuple[str, Any]]:
-    return list(kind.children) if kind.id in ("list", "array", "struct", "map", "union") else []
+    """The types within a type, by name; an array's size is none."""
+    if kind.id == "array":
+        return [kind.children[0]]
+    return list(kind.children) if kind.id in ("list", "struct", "map", "union") else []
 
 
 def _has_bytes(kind: Any) -> bool:
-    return kind.id in ("blob", "bit") or any(
-        _has_bytes(each) for name, each in _children(kind) if name != "size"
-    )
+    return kind.id in ("blob", "bit") or any(_has_bytes(each) for _, each in _children(kind))
 
 
 def _csv_row(types: Sequence[Any], mark: str, place: Place, *, plain: bool) -> str:

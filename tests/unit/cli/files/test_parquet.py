@@ -213,9 +213,12 @@ def test_nanoseconds_of_a_duration_are_not_lost(tmp_path, arrow, to):
         assert caught.value.facts["column"] == "d"
 
 
-def test_views_of_bytes_cannot_become_text_either(tmp_path, arrow):
+@pytest.mark.parametrize("within", [False, True])
+def test_views_of_bytes_and_bytes_in_a_struct_cannot_become_text_either(tmp_path, arrow, within):
     path = tmp_path / "in.arrow"
-    made = arrow.table({"raw": arrow.array([b"a,b"], arrow.binary_view())})
+    bytes_view = arrow.array([b"a,b"], arrow.binary_view())
+    within_struct = arrow.array([{"size": b"a,b"}], arrow.struct({"size": arrow.binary()}))
+    made = arrow.table({"raw": within_struct if within else bytes_view})
     with arrow.ipc.new_file(str(path), made.schema) as writer:
         writer.write_table(made)
     for to in ("csv", "jsonl"):
