@@ -41,8 +41,7 @@ _FORMS = {
     "TIMESTAMP": f"'{_TIME}'",
     "TIMESTAMPTZ": f"'{_TIME}(Z|[-+][0-9]{{2}}(:?[0-9]{{2}})?)'",
 }
-_JSON_INTEGERS = {"BIGINT", "UBIGINT"}
-_JSON_NUMBERS = _JSON_INTEGERS | {"HUGEINT", "DOUBLE"}
+_JSON_NUMBERS = {"BIGINT": "BIGINT", "UBIGINT": "BIGINT", "HUGEINT": "DOUBLE", "DOUBLE": "DOUBLE"}
 # A number of this many digits may not be the one that a double holds, or a BIGINT.
 _LONG = "[0-9]{16}"
 
@@ -179,25 +178,35 @@ def json_rows(reading: Reading) -> str:
 
 
 def _json_table(reading: Reading) -> Table:
-    """With the keys of all rows."""
-    objects = json_rows(reading)
-    found = _json_columns(reading.database, f"SELECT json {objects}")
-    first = shown(reading.files[0])
-    if found is None:
+    """With the keys of all rows, which must be objects."""
+    rows, first = json_rows(reading), shown(reading.files[0])
+    ((text, are_objects, has_long),) = reading.database.execute(
+        "SELECT json_structure(concat('[', string_agg(json, ',' ORDER BY nr), ']')) -> '$[0]', "
+        "bool_and(json_type(json) = 'OBJECT'), bool_or(long) FROM (SELECT arg_min(json, nr) AS "
+        f"json, min(nr) AS nr, bool_or(regexp_matches(json, '{_LONG}')) AS long FROM (SELECT "
+        f"json, row_number() OVER () AS nr {rows}) GROUP BY json_structure(json))"
+    ).fetchall()
+    if are_objects is None:  # no row
+        return Table("SELECT 1 WHERE false", [])
+    if not are_objects:
         check_text(reading)
         raise ConfigError(f"{first}: a row is not a JSON object")
-    if not found:
-        if not reading.database.execute(f"{objects} LIMIT 1").fetchall():
-            return Table("SELECT 1 WHERE false", [])
+    structure = json.loads(text)
+    if structure == "JSON":  # the objects are empty
         raise ConfigError(f"{first}: no row has a key; write JSON Lines")
+    types: dict[str, str] = {}
+    found = {name: _type(each, _path("$", name), types) for name, each in structure.items()}
+    if has_long:
+        types = _exact(reading.database, f"SELECT json {rows}", list(types))
+        found = {name: _type(each, _path("$", name), types) for name, each in structure.items()}
     lower = [name.lower() for name in found]
     for i, name in enumerate(found):
         if not name or lower[i] in lower[:i]:
             what = f"two columns named {name!r}, in upper or lower case" if name else "an empty key"
             raise ConfigError(f"{first} has {what}; rename one, or write JSON Lines", column=name)
     columns = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in found.items())
-    rows = _rows(reading, "read_json", f"columns = {{{columns}}}, {_LINES}")
-    return _table(reading, list(found), rows)
+    table = _rows(reading, "read_json", f"columns = {{{columns}}}, {_LINES}")
+    return _table(reading, list(found), table)
 
 
 # --- types
@@ -233,29 +242,6 @@ def _digits(value: str) -> str:
     return f"trim({plain}, '0')"
 
 
-def _json_columns(database: duckdb.DuckDBPyConnection, rows: str) -> dict[str, str] | None:
-    """For each key of the rows, a SELECT of their JSON, its SQL type.
-
-    None if a row is not an object; without rows, no key.
-    """
-    ((text, are_objects, has_long),) = database.execute(
-        "SELECT json_structure(concat('[', string_agg(json, ',' ORDER BY nr), ']')) -> '$[0]', "
-        "bool_and(json_type(json) = 'OBJECT'), bool_or(long) FROM (SELECT arg_min(json, nr) AS "
-        f"json, min(nr) AS nr, bool_or(regexp_matches(json, '{_LONG}')) AS long FROM (SELECT "
-        f"json, row_number() OVER () AS nr FROM ({rows})) GROUP BY json_structure(json))"
-    ).fetchall()
-    if not are_objects:
-        return {} if are_objects is None else None
-    structure = json.loads(text)
-    structure = {} if structure == "JSON" else structure  # the objects are empty
-    types: dict[str, str] = {}
-    found = {name: _type(each, _path("$", name), types) for name, each in structure.items()}
-    if has_long:
-        types = _exact(database, rows, list(types))
-        found = {name: _type(each, _path("$", name), types) for name, each in structure.items()}
-    return found
-
-
 def _path(path: str, name: str) -> str:
     return f'{path}."{name}"'
 
@@ -289,5 +275,5 @@ def _type(structure: Any, path: str, types: dict[str, str]) -> str:
     if isinstance(structure, list):
         return f"{_type(structure[0], f'{path}[*]', types)}[]" if structure else "JSON"
     if structure in _JSON_NUMBERS:
-        return types.setdefault(path, "BIGINT" if structure in _JSON_INTEGERS else "DOUBLE")
+        return types.setdefault(path, _JSON_NUMBERS[structure])
     return "VARCHAR" if structure == "NULL" else str(structure)
