@@ -222,27 +222,28 @@ class Auditor:
             f"SELECT {_key(self.scheme, column)} AS key {column.rows}" for _, column in self._files
         )
         rows = " UNION ALL ".join(f"SELECT nr, key FROM ({self._rows(i)})" for i in files)
-        own, again, size = (
-            "key",
-            "SELECT count(*) - count(DISTINCT key) FROM keys",
-            self.survey.valid,
-        )
-        if self.scheme and self.survey.blocks * _DENSE < self.survey.valid:
-            own, size = "key >> 6", self.survey.blocks * _DENSE
-            again = (
+        value, count = "key", self.survey.valid
+        repeats = "SELECT count(*) - count(DISTINCT key) FROM keys"
+        if self.scheme and self.survey.blocks * _DENSE < count:
+            value, count = "key >> 6", self.survey.blocks * _DENSE
+            repeats = (
                 "SELECT coalesce(sum(again), 0) FROM (SELECT count(*) - bit_count(bit_or("
                 "1::UBIGINT << CAST(key % 64 AS UBIGINT))) AS again FROM keys GROUP BY key >> 6)"
             )
-        for some in self._parts(own, size):
-            query = f"WITH keys AS NOT MATERIALIZED (FROM ({keys}) {some}) {again}"
-            self.duplicates += int(self._all(query)[0][0])
-        for some in self._parts("key", self.survey.valid):
-            if self.duplicates and self.kept_max:
-                self.first_duplicates += self._all(
-                    f"WITH ids AS NOT MATERIALIZED (FROM ({rows}) {some}) SELECT key, first, nr "
-                    "FROM ids JOIN (SELECT key, min(nr) AS first FROM ids GROUP BY key HAVING "
-                    f"count(*) > 1) USING (key) WHERE nr > first ORDER BY nr LIMIT {self.kept_max}"
-                )
+        parts = []
+        for some in self._parts(value, count):
+            query = f"WITH keys AS NOT MATERIALIZED (FROM ({keys}) {some}) {repeats}"
+            if again := int(self._all(query)[0][0]):
+                self.duplicates += again
+                parts.append(some)
+        if parts and value != "key":
+            parts = self._parts("key", self.survey.valid)
+        for some in parts if self.kept_max else ():
+            self.first_duplicates += self._all(
+                f"WITH ids AS NOT MATERIALIZED (FROM ({rows}) {some}) SELECT key, first, nr "
+                "FROM ids JOIN (SELECT key, min(nr) AS first FROM ids GROUP BY key HAVING "
+                f"count(*) > 1) USING (key) WHERE nr > first ORDER BY nr LIMIT {self.kept_max}"
+            )
         self.first_duplicates.sort(key=lambda found: found[2])
         del self.first_duplicates[self.kept_max :]
 
