@@ -195,17 +195,6 @@ def test_an_id_may_be_written_with_percent_signs(service):
     assert ask(service, "/v1/a/inspect/%31", ALL).json()["number"] == "1"
 
 
-def test_pipelined_requests_are_answered_in_order(service):
-    one = b"GET /v1/a/id HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + ALL.encode() + b"\r\n\r\n"
-    answer = raw(service, one * 20 + b"GET /livez HTTP/1.1\r\n" + CLOSE)
-    assert answer.count(b"HTTP/1.1 200 OK") == 21
-    bodies = [json.loads(part[: part.index(b"}") + 1]) for part in answer.split(b"\r\n\r\n")[1:]]
-    ids = [int(body["id"]) for body in bodies[:-1]]
-    assert len(ids) == 20
-    assert ids == sorted(set(ids))
-    assert bodies[-1] == {"live": True}
-
-
 def test_no_secret_is_in_the_log(service):
     ask(service, f"/v1/a/id?token={ALL}", OTHER)
     ask(service, f"/{ALL}", ALL)
