@@ -102,6 +102,16 @@ class Fleet:
         """Wait until the errors of the workers contain a text."""
         until(lambda: text in self.errors(), f"the error {text!r}", patience_s=_PATIENCE_S)
 
+    def wait_for_all(self) -> None:
+        """Wait until the claims of all have ended."""
+        for name in self._workers:
+            errors = self.place / f"{name}.errors"
+            until(
+                lambda errors=errors: "no claim since" in errors.read_text(),
+                f"the end of the claim of {name}",
+                patience_s=_PATIENCE_S,
+            )
+
     def stop(self) -> None:
         """Stop all processes, and wait for their end."""
         for worker in self._workers.values():

@@ -106,10 +106,10 @@ def pool():
 
 
 def test_everything_happens_to_a_pool(pool, place):
-    """16 processes; one server at a time has a fault."""
+    """Eight processes; one server at a time has a fault."""
     killed, stopped, emptied = pool
     with callers(place) as crowd:
-        crowd.start(16, url_of(*pool, more="?shards=0,1,2"))
+        crowd.start(8, url_of(*pool, more="?shards=0,1,2"))
         killed.kill()
         crowd.progress()
         killed.start()

@@ -50,7 +50,7 @@ def test_frozen(fleet):
         crowd = fleet(server.url(options="?horizon=2s"))
         crowd.start(4)
         server.sigstop()
-        time.sleep(30)
+        crowd.wait_for_all()
         crowd.wait_for_error("no answer within 4 s")
         server.sigcont()
         crowd.progress()

@@ -8,7 +8,7 @@ import pytest
 from tests.canary import canary
 from tests.faults.failovers import repeats
 from tests.faults.fleet import UNHURRIED
-from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
+from tests.servers.redis import BY_NIGHT, Cluster, Server, free_port, until
 from tests.tools.proxy import Proxy
 
 FOUR = "sign:1=0 time:41 node:2 sequence:20 @10ms since 2025-01-01T00:00:00Z"  # 1 + 1 + 2 numbers
@@ -36,7 +36,7 @@ def missed_writes(fleet, flavour, broken=""):
         return crowd.repeats()
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", BY_NIGHT)
 def test_missed_writes(fleet, flavour):
     assert missed_writes(fleet, flavour) == 0
 
@@ -72,12 +72,12 @@ def test_two_primaries_repeat_without_confirmation(fleet):
     assert two_primaries(fleet, "valkey", 0) > 0
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", BY_NIGHT)
 def test_two_primaries_with_confirmation(fleet, flavour):
     assert two_primaries(fleet, flavour, 1) == 0
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", BY_NIGHT)
 def test_a_cluster_loses_a_primary(fleet, flavour):
     with Cluster(flavour, replicas=1) as cluster:
         crowd = fleet(f"{cluster.url}&horizon=2s&timeout=500ms", lead="2s")

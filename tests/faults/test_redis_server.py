@@ -9,7 +9,7 @@ import pytest
 from tests.canary import canary
 from tests.faults.fleet import UNHURRIED
 from tests.processes.harness import Processes, count, errors, initialise
-from tests.servers.redis import FLAVOURS, Server
+from tests.servers.redis import BY_NIGHT, Server
 
 HORIZON = "?horizon=3s&timeout=500ms"
 
@@ -26,7 +26,7 @@ def at_work(fleet, server, **how):
         crowd.stop()  # a worker that outlives the server would complain of its absence
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", BY_NIGHT)
 def test_a_restart_that_kept_all(fleet, flavour):
     server = Server(flavour, persistent=True)
     with at_work(fleet, server) as crowd:
@@ -54,7 +54,7 @@ LOSSES = {
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", BY_NIGHT)
 def test_a_loss(fleet, flavour, loss):
     assert forgotten(fleet, flavour, LOSSES[loss]) == 0
 
@@ -65,12 +65,12 @@ def test_a_loss_is_what_this_test_can_see(fleet, loss):
     assert forgotten(fleet, "valkey", LOSSES[loss], "unguarded_script") > 0
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", BY_NIGHT)
 def test_a_frozen_server(fleet, flavour):
     server = Server(flavour)
     with at_work(fleet, server) as crowd:
         server.freeze()
-        time.sleep(30)  # ten times as long as any claim: all generators have stopped
+        crowd.wait_for_all()
         crowd.wait_for_error("no answer in time")
         server.thaw()
         crowd.progress()
@@ -119,7 +119,7 @@ WORKER = Path(__file__).parent / "workers" / "lives"
 
 
 @pytest.mark.parametrize("lives", [100, pytest.param(500, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", BY_NIGHT)
 def test_short_lives(place, flavour, lives):
     crew = Processes(place)
     try:

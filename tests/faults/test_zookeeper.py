@@ -71,7 +71,7 @@ def put_back(fleet, count, broken="", scheme=TIGHT):
 
 
 @RECORDS
-@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("count", [1, pytest.param(3, marks=pytest.mark.nightly)])
 def test_put_back(fleet, count, scheme):
     assert put_back(fleet, count, scheme=scheme) == 0
 

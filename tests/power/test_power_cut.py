@@ -108,7 +108,7 @@ def faults_of(
     return [f"{each['fault']} (cut {each['cut']}: {each['variant']})" for each in report["faults"]]
 
 
-@pytest.mark.parametrize("seed", [1000, 2000])
+@pytest.mark.parametrize("seed", [1000, pytest.param(2000, marks=pytest.mark.nightly)])
 def test_nothing_repeats_and_nothing_breaks_after_a_power_cut(tmp_path, recorder, seed):
     assert faults_of(tmp_path, recorder, seed, cuts=30, first=FIRST // 3) == []
 

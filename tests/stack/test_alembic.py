@@ -82,10 +82,10 @@ SCHEMAS = ", include_schemas=True"
 @pytest.mark.parametrize(
     ("template", "options", "place"),
     [
-        ("generic", "", "frazil"),
-        ("generic", SCHEMAS, "public"),
-        ("async", "", "public"),
+        ("generic", "", "public"),
         ("async", SCHEMAS, "frazil"),
+        pytest.param("generic", SCHEMAS, "public", marks=pytest.mark.nightly),
+        pytest.param("async", "", "frazil", marks=pytest.mark.nightly),
     ],
 )
 def test_nothing_is_proposed_about_the_claims(database, tmp_path, template, options, place):
