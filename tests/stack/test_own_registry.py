@@ -44,14 +44,13 @@ def fresh(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def installed(fresh, tmp_path_factory):
+def installed(tmp_path_factory):
     """A folder with the package and its metadata alone, for ``sys.path``."""
     place = tmp_path_factory.mktemp("site")
-    (site,) = Path(fresh).parents[1].glob("lib/python*/site-packages")
-    for found in site.glob("frazil_jsonfile*"):
-        copy = shutil.copytree if found.is_dir() else shutil.copy
-        copy(found, place / found.name)
-    return place
+    source = shutil.copytree(EXAMPLE, place / "source")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
+    subprocess.run([*pip, str(place / "site"), str(source)], check=True)
+    return place / "site"
 
 
 @pytest.fixture
