@@ -21,7 +21,7 @@ from tests.servers.zookeeper import zookeeper
 from tests.tools.verbs import ONE_RECORD
 
 TICK_US = 1000
-MEMBERS, SECONDS = 8, 3
+MEMBERS, SECONDS = 8, 5
 LOCKED_S = 1.5
 # docs/explain/order.md: how far a store's clock, as members use it, may be ahead of the host's.
 BOUNDS_US = {"etcd": 1_000_000}
