@@ -163,7 +163,7 @@ def test_verbs_are_those_of_the_registries():
         (Record, "NoRecord", {"fingerprint", "layout"}),
         (Slot, "Untouched", {"holder", "since"}),
         (Claim, "NoClaim", {"seen", "now"}),
-        (LastSeen, "Unheard", {"reach", "sent", "told"}),  # of failover.tla
+        (LastSeen, "Unheard", {"reach", "sent", "told", "shelf"}),  # see failover.tla
     ],
 )
 def test_names_are_those_of_the_code(value, parts, not_modelled):
