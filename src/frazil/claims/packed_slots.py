@@ -31,7 +31,7 @@ from frazil.errors import ConfigError
 Notes = TypeVar("Notes")
 
 _PLAIN, _DEFLATED = b"\x01", b"\x02"  # the version of the format, and its form
-_DEFLATE_FROM = 1 << 16
+_DEFLATE_FROM = 1 << 18
 _HEAD = Struct("<II")  # how many slots, how many bytes of text
 _CODES = ("Q", "q", "q", "q", "Q", "I")  # number, until, start, since, token, holder
 _OTHER = (1 << 64) - 1  # stands for a token that is not 16 hexadecimal digits

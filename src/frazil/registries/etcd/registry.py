@@ -1,9 +1,9 @@
 """``etcd://``: claims in an etcd cluster.
 
-A shelf of a namespace is one key. A verb is computed from the state that was read, and written by a
-transaction that succeeds only if the key has not changed (or none of all). Otherwise the answer
-contains the new state, and the verb is computed again after a random pause. The last state of a key
-is cached, so a verb without a conflict costs one round trip.
+A namespace is one key. A verb is computed from the state that was read, and written by a
+transaction that succeeds only if the key has not changed. Otherwise the answer contains the new
+state, and the verb is computed again after a random pause. The last state is cached, so a verb
+without a conflict costs one round trip.
 
 **Not changed** means more than an equal ``mod_revision``: after a restore the same number may occur
 again with another value. So each value begins with a random mark, and the transaction also requires
@@ -51,7 +51,7 @@ any key; compaction removes them (``--auto-compaction-retention``).
 import secrets
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -61,13 +61,12 @@ from frazil.claims.claim import Snapshot
 from frazil.claims.record import JUMP_US, WITNESS_US, Record
 from frazil.errors import ClockError, ConfigError, FrazilError, Misuse, RegistryUnavailable, Stopped
 from frazil.inputs.url import Url, host_port, tls_files
-from frazil.registries.base import Answer, terms_of
+from frazil.registries.base import Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.etcd.doctor import examine
 from frazil.registries.etcd.link import DATE_WITHIN_US, TRANSACTION, Date, Link, Unanswered
 from frazil.registries.etcd.state import Noted, State, around, parsed, written
 from frazil.registries.shared_links import SharedLinks
-from frazil.registries.shelves import AllNeeded, ShelvedRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 from frazil.system.chance import jitter, shuffled
@@ -86,26 +85,7 @@ class _ConflictError(Exception):
     """The key changed since it was read: the verb must be computed again."""
 
 
-class _Key:
-    """A key and its queue, and what this member knows of them.
-
-    state: the last one, None if it may be old. era, store: those of the record when it was read
-    last. ticket: this member's in the queue, 0 if it has none.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = b64encode(f"frazil/record/{name}".encode()).decode()
-        self.queue = b64encode(f"frazil/queue/{name}".encode()).decode()
-        self.state: State | None = None
-        self.era, self.store, self.ticket = "", 0, 0
-
-    @property
-    def crowded(self) -> bool:
-        """Whether a member was waiting with a ticket when the key was read."""
-        return self.state is not None and self.state.tail > _served(self.state)
-
-
-class EtcdRegistry(ShelvedRegistry):
+class EtcdRegistry(RecordRegistry):
     """A registry in a cluster: ``etcd://[user:password@]host[:port],…`` (``etcds:`` for TLS).
 
     Options: ``?horizon=`` (default 5 s); for TLS ``?ca=``, ``?cert=`` and ``?key=``, files.
@@ -126,12 +106,16 @@ class EtcdRegistry(ShelvedRegistry):
         self._user = url.user if any(url.user) else None
         # Members of a fleet spread over the cluster.
         self._endpoints = shuffled(_endpoint(host, self.url) for host in url.hosts)
-        self._keys: dict[str, _Key] = {}
+        self._key = b64encode(f"frazil/record/{namespace}".encode()).decode()
+        self._tail = b64encode(f"frazil/queue/{namespace}".encode()).decode()
+        self._look = [{"request_range": {"key": key}} for key in (self._key, self._tail)]
+        self._ticket = 0
         make = partial(Link, self.url, self._endpoints, self._client, self._user)
         self._links = SharedLinks(make, "etcd", url.text)
         self._date = Date()
         self._checked = 0
-        self._index = 0
+        self._state: State | None = None
+        self._era, self._store, self._index = "", 0, 0
         self._over: set[str] = set()
         self._last_us = 0
         self._forgotten = False
@@ -157,60 +141,52 @@ class EtcdRegistry(ShelvedRegistry):
         self.read_ns = now_ns
         return reading_us
 
-    def key(self, shelf: int = 0) -> _Key:
-        """The key of a shelf."""
-        name = self.name_of(shelf)
-        return self._keys.setdefault(name, _Key(name))
-
-    def perform(
-        self, verb: Callable[[Record, int, str], Answer], shelf: int | None = None, at: int = 0
-    ) -> Answer:
-        """See ShelvedRegistry. Repeats the verb after a conflict, then with a ticket.
-
-        A step on all shelves waits in the queue of the first one.
-        """
+    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+        """See RecordRegistry. Repeats the verb after a conflict, then with a ticket."""
         deadline_s = boot_s() + _CROWD_S
-        key = self.key(shelf or 0)
-        key.ticket = 0
-        kept = key.state is not None and (shelf is not None or self.count == 1)
-        if key.crowded:
-            self._queue(key, deadline_s)
+        self._ticket = 0
+        kept = self._state is not None
+        if self._crowded():
+            self._queue(deadline_s)
         while True:
             try:
-                return super().perform(verb, shelf, at)
+                return super().perform(verb)
             except _ConflictError:
                 if boot_s() > deadline_s:
                     raise self.crowded() from None
-            except (Misuse, Stopped, AllNeeded):
+            except (Misuse, Stopped):
                 if not kept:
                     raise  # a cached state may be old: read again
-            if not kept or key.crowded:
-                self._queue(key, deadline_s)
+            if not kept or self._crowded():
+                self._queue(deadline_s)
             kept = False  # an old cached state is not contention
 
-    def _queue(self, key: _Key, deadline_s: float) -> None:
+    def _crowded(self) -> bool:
+        """Whether a member was waiting with a ticket when the key was read."""
+        return self._state is not None and self._state.tail > _served(self._state)
+
+    def _queue(self, deadline_s: float) -> None:
         """Take a ticket, a numbered write of the queue's key, and wait for its turn."""
-        if not key.ticket:
-            body = {"key": key.queue, "prev_kv": True}
-            key.ticket = self._request("kv/put", body, partial(_drawn, key))
-            key.state = None
+        if not self._ticket:
+            body = {"key": self._tail, "prev_kv": True}
+            self._ticket = self._request("kv/put", body, self._drawn)
+            self._state = None
         served, moved_s = -1, 0.0
         while True:
-            (key.state,) = self._states([key])
+            self._state = self._state or self._read()
             now_s, before = boot_s(), served
-            served = _served(key.state)
+            served = _served(self._state)
             moved_s = now_s if served != before else moved_s
-            ahead = key.ticket - served - _TOGETHER
+            ahead = self._ticket - served - _TOGETHER
             longest_s = min(ahead, _CROWD) * _PACE_S
             stalled = now_s - moved_s > _STALL_S + longest_s
             if ahead <= 0 or stalled or now_s > deadline_s:
                 return
-            key.state = None
+            self._state = None
             time.sleep(longest_s * jitter())
 
     def look(self) -> Snapshot | None:
-        for key in self._keys.values():  # a cached state may be old, and only a write would notice
-            key.state = None
+        self._state = None  # the cached state may be old, and only a write would notice
         return super().look()
 
     def examine(self) -> StoreReport:
@@ -223,145 +199,119 @@ class EtcdRegistry(ShelvedRegistry):
         return found._replace(within_us=DATE_WITHIN_US)
 
     @contextmanager
-    def locked(self, names: Sequence[str]) -> Iterator[tuple[list[Record], str]]:
-        keys = [self._keys.setdefault(name, _Key(name)) for name in names]
-        if len(keys) > 1:
-            for key in keys:
-                key.state = None
-        states = self._states(keys)
-        for key in keys:
-            key.state = None
-        self._last_us, self._forgotten = 0, False
-        loaded = [self._load(*each) for each in zip(keys, states, strict=True)]
-        records = [record for record, _ in loaded]
-        before = [(record.sid, record.revision) for record in records]
+    def step(self) -> Iterator[tuple[Record, str]]:
+        state, self._state = self._state, None
+        if state is None:
+            state = self._read()
+        record, noted = self._load(state)
+        before = record.sid, record.revision
         try:
-            yield records, states[0].cluster
+            yield record, state.cluster
         except (Misuse, Stopped):
-            self._mark_lost(keys, states, [noted for _, noted in loaded])
+            self._mark_lost(state, noted)
             raise
-        changed = {
-            n: (record, noted)
-            for n, (record, noted) in enumerate(loaded)
-            if (record.sid, record.revision) != before[n]
-        }
-        if changed:
-            self._write(keys, states, changed)
-            for n in changed:
-                keys[n].era = loaded[n][1].era
+        if (record.sid, record.revision) != before:
+            self._state = self._write(state, record, noted)
+            self._era, self._store = noted.era, self._state.store
 
     def close(self) -> None:
         self._links.close()
 
-    def _load(self, key: _Key, state: State) -> tuple[Record, Noted]:
+    def _load(self, state: State) -> tuple[Record, Noted]:
         """The record, and the notes to write beside it."""
         record, was = parsed(state.value)
         if was.era in self._over or was.version != state.version:
             record.incarnation = ""
-        self._last_us = max(self._last_us, record.last_us)
-        forgotten = record.incarnation != state.cluster
-        self._forgotten = self._forgotten or forgotten
-        if forgotten:
+        self._last_us = record.last_us
+        self._forgotten = record.incarnation != state.cluster
+        if self._forgotten:
             was = replace(was, index=0, era=secrets.token_hex(8))  # another log
         return record, Noted(
             version=state.version + 1,
             term=state.term,
             index=max(self._index, was.index),
-            served=max(_served(state), key.ticket),
+            served=max(_served(state), self._ticket),
             era=was.era or secrets.token_hex(8),
         )
 
-    def _heard(self, key: _Key, state: State) -> None:
-        """Compare the state with what its writers and this member know."""
+    def _heard(self, state: State) -> State:
+        """Compare the state with what its writers and this member know; returns it."""
         _, was = parsed(state.value)
-        remembered = was.era == key.era
+        remembered = was.era == self._era
         index = max(was.index, self._index) if remembered else was.index
         older = (
             0 < state.index < index
             or state.term < was.term
-            or (remembered and state.store < key.store)
+            or (remembered and state.store < self._store)
         )
         if state.value and older:
             self._over.add(was.era)
-        key.era, key.store = was.era, state.store
+        self._index = state.index or self._index
+        self._era, self._store = was.era, state.store
+        return state
 
-    def _mark_lost(
-        self, keys: Sequence[_Key], states: Sequence[State], notes: Sequence[Noted]
-    ) -> None:
-        """Write the loss into the records, if only this member knows of it."""
-        changed = {}
-        for n, (state, noted) in enumerate(zip(states, notes, strict=True)):
-            record, was = parsed(state.value)
-            if was.era in self._over and record.incarnation:
-                record.incarnation = ""
-                changed[n] = record, replace(noted, era=was.era)
-        if changed:
+    def _mark_lost(self, state: State, noted: Noted) -> None:
+        """Write the loss into the record, if only this member knows of it."""
+        record, was = parsed(state.value)
+        if was.era in self._over and record.incarnation:
+            record.incarnation = ""
             with suppress(FrazilError, _ConflictError):  # then this member remembers it
-                self._write(keys, states, changed)
+                self._write(state, record, replace(noted, era=was.era))
 
-    def _states(self, keys: Sequence[_Key]) -> list[State]:
-        """The states of keys; they are read if one is not known."""
-        known = [key.state for key in keys if key.state is not None]
-        if len(known) == len(keys):
-            return known
-        return self._heard_all(
-            keys, self._request(TRANSACTION, {"success": _look(keys)}, partial(_found, keys))
-        )
+    def _read(self) -> State:
+        return self._heard(self._request(TRANSACTION, {"success": self._look}, self._found))
 
-    def _heard_all(self, keys: Sequence[_Key], states: list[State]) -> list[State]:
-        for key, state in zip(keys, states, strict=True):
-            self._heard(key, state)
-        self._index = states[0].index or self._index
-        return states
+    def _found(self, answer: dict[str, Any]) -> State:
+        return State.read(answer, (self._key, self._tail))
 
-    def _write(
-        self,
-        keys: Sequence[_Key],
-        states: Sequence[State],
-        changed: Mapping[int, tuple[Record, Noted]],
-    ) -> None:
-        """Write records, by the position of their keys, if no key has changed."""
+    def _drawn(self, answer: dict[str, Any]) -> int:
+        before = _with("header", answer).get("prev_kv", {"key": self._tail})
+        if before["key"] != self._tail or "responses" in answer:
+            raise ValueError("it is about another key")
+        return int(before.get("version", 0)) + 1
+
+    def _write(self, state: State, record: Record, noted: Noted) -> State:
+        """Write the record if the key is unchanged; returns the new state."""
         mark = secrets.token_hex(8).encode()
-        values = {n: written(mark, *each) for n, each in changed.items()}
+        value = written(mark, record, noted)
+        put = {"key": self._key, "value": b64encode(value).decode()}
         body = {
-            "compare": [
-                condition
-                for key, state in zip(keys, states, strict=True)
-                for condition in _unchanged(key, state, alone=len(keys) == 1)
-            ],
-            "success": [
-                {"request_put": {"key": keys[n].name, "value": b64encode(value).decode()}}
-                for n, value in values.items()
-            ],
-            "failure": _look(keys),
+            "compare": self._unchanged(state),
+            "success": [{"request_put": put}],
+            "failure": self._look,
         }
 
-        def after(answer: dict[str, Any]) -> list[State]:
+        def after(answer: dict[str, Any]) -> State:
             if not answer.get("succeeded"):
-                return _found(keys, answer)
-            now, kept = around(answer), list(states)
-            for n, told in zip(values, answer["responses"], strict=True):
-                _with("response_put", told)
-                version = states[n].version + 1
-                kept[n] = replace(
-                    states[n], value=values[n], modified=now["store"], version=version, **now
-                )
-            return kept
+                return self._found(answer)
+            _with("response_put", answer["responses"][0])
+            now = around(answer)
+            version = state.version + 1
+            return replace(state, value=value, modified=now["store"], version=version, **now)
 
-        found = self._request(TRANSACTION, body, after)
-        if any(found[n].mark != mark for n in changed):  # else it was applied, and arrived twice
-            for key, state in zip(keys, self._heard_all(keys, found), strict=True):
-                key.state = state
+        kept = self._request(TRANSACTION, body, after)
+        if kept.mark != mark:  # else this request was applied, and arrived twice
+            self._state = self._heard(kept)
             raise _ConflictError
-        for n, (_, noted) in changed.items():
-            kept, state = found[n], states[n]
-            lower = kept.term < state.term or kept.store <= state.store
-            if lower or 0 < kept.index < noted.index or kept.cluster != state.cluster:
-                self._over.add(noted.era)  # another store than the one that was read
-                self._index = kept.index
-                raise _ConflictError
-            keys[n].state, keys[n].store = replace(kept, index=0), kept.store
-        self._index = (found[next(iter(changed))].index or self._index) + 1  # at least
+        lower = kept.term < state.term or kept.store <= state.store
+        if lower or 0 < kept.index < noted.index or kept.cluster != state.cluster:
+            self._over.add(noted.era)  # another store than the one that was read
+            self._index = kept.index
+            raise _ConflictError
+        self._index = (kept.index or self._index) + 1  # at least
+        return replace(kept, index=0)
+
+    def _unchanged(self, state: State) -> list[dict[str, Any]]:
+        """The conditions for an unchanged key: its revision and its mark."""
+        same = {"key": self._key, "target": "MOD", "mod_revision": state.modified}
+        asked = [same | {"result": "EQUAL"}]
+        if state.value:
+            for result, bound in ("GREATER", state.mark), ("LESS", state.mark + b"\xff"):
+                value = b64encode(bound).decode()
+                asked.append(
+                    {"key": self._key, "target": "VALUE", "result": result, "value": value}
+                )
+        return asked
 
     def _request(
         self, path: str, body: dict[str, Any], read: Callable[[dict[str, Any]], Answer]
@@ -394,45 +344,6 @@ def _with(name: str, answer: dict[str, Any]) -> dict[str, Any]:
     if name not in answer:
         raise KeyError(name)
     return answer
-
-
-def _look(keys: Sequence[_Key]) -> list[dict[str, Any]]:
-    """The questions for keys and their queues."""
-    names = [name for key in keys for name in (key.name, key.queue)]
-    return [{"request_range": {"key": name}} for name in names]
-
-
-def _found(keys: Sequence[_Key], answer: dict[str, Any]) -> list[State]:
-    return State.read(answer, [name for key in keys for name in (key.name, key.queue)])
-
-
-def _drawn(key: _Key, answer: dict[str, Any]) -> int:
-    before = _with("header", answer).get("prev_kv", {"key": key.queue})
-    if before["key"] != key.queue or "responses" in answer:
-        raise ValueError("it is about another key")
-    return int(before.get("version", 0)) + 1
-
-
-def _unchanged(key: _Key, state: State, *, alone: bool) -> list[dict[str, Any]]:
-    """The conditions for an unchanged key: its revision and its mark.
-
-    Of many keys the mark is enough, and more conditions are not allowed.
-    """
-    asked: list[dict[str, Any]] = []
-    if alone or not state.value:
-        asked.append(
-            {
-                "key": key.name,
-                "target": "MOD",
-                "mod_revision": state.modified,
-                "result": "EQUAL",
-            }
-        )
-    if state.value:
-        for result, bound in ("GREATER", state.mark), ("LESS", state.mark + b"\xff"):
-            value = b64encode(bound).decode()
-            asked.append({"key": key.name, "target": "VALUE", "result": result, "value": value})
-    return asked
 
 
 def _served(state: State) -> int:

@@ -39,22 +39,19 @@ class State:
         return self.value[:_MARK_CHARACTERS]
 
     @classmethod
-    def read(cls, answer: dict[str, Any], names: Sequence[str]) -> "list[State]":
-        """Parse the answer to a transaction that read keys and, after each, its queue."""
-        told = [
+    def read(cls, answer: dict[str, Any], names: Sequence[str]) -> "State":
+        """Parse the answer to a transaction that read the key and the queue of these names."""
+        key, queue = (
             _found(one["response_range"], name)
             for one, name in zip(answer["responses"], names, strict=True)
-        ]
-        return [
-            cls(
-                value=b64decode(key.get("value", "")),
-                modified=int(key.get("mod_revision", 0)),
-                version=int(key.get("version", 0)),
-                tail=int(queue.get("version", 0)),
-                **around(answer),
-            )
-            for key, queue in zip(told[::2], told[1::2], strict=True)
-        ]
+        )
+        return cls(
+            value=b64decode(key.get("value", "")),
+            modified=int(key.get("mod_revision", 0)),
+            version=int(key.get("version", 0)),
+            tail=int(queue.get("version", 0)),
+            **around(answer),
+        )
 
 
 def _found(told: dict[str, Any], name: str) -> dict[str, Any]:
