@@ -117,11 +117,13 @@ class SimulatedRegistry(ShelvedRegistry):
         return str(shelf)
 
     @contextmanager
-    def locked(self, names: Sequence[str]) -> Iterator[tuple[list[Record], str]]:
+    def locked(
+        self, names: Sequence[str], beside: Sequence[str]
+    ) -> Iterator[tuple[list[Record], str]]:
         """See ShelvedRegistry."""
         store, shelves = self._process.world.store, [int(name) for name in names]
         records = [store.copy(shelf) for shelf in shelves]
-        yield records, store.incarnation
+        yield [*records, *(store.copy(int(name)) for name in beside)], store.incarnation
         store.keep(dict(zip(shelves, records, strict=True)))
 
     def reading_us(self) -> int:

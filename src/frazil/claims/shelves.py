@@ -149,17 +149,18 @@ def united(records: Sequence[Record], nodes: int, at: int = 0) -> Record:
     )
 
 
-def divided(whole: Record, records: Sequence[Record], at: int = 0) -> None:
+def divided(whole: Record, records: Sequence[Record], at: int = 0, *, clock: bool = False) -> None:
     """Write the changes of a verb on the united record to the shelves.
 
-    A shelf that must be saved has another sid or revision than before.
+    A shelf that must be saved has another sid or revision than before. clock: whether all must
+    know the clock.
     """
     if len(records) == 1:
         return
     assert isinstance(whole.slots, ShelvedSlots)
     writes = whole.revision - records[at].revision
     for shelf, record in enumerate(records):
-        if shelf == at or shelf in whole.slots.changed or head(record) != head(whole):
+        if clock or shelf == at or shelf in whole.slots.changed or head(record) != head(whole):
             record.revision += writes
             record.sid, record.incarnation = whole.sid, whole.incarnation
             record.fingerprint, record.layout = whole.fingerprint, whole.layout

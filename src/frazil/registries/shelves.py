@@ -3,7 +3,9 @@
 A verb first asks one shelf (see ``frazil.claims.shelves``). That counts if the verb left the head
 of the record as it was, and did not have to wait. Otherwise nothing was saved, and the verb is
 repeated on all shelves in one step. So a namespace that is new, that lost something, or that waits
-after a loss is one record, and a loss that shows on one shelf is noticed for all.
+after a loss is one record, and a loss that shows on one shelf is noticed for all. A step on another
+shelf than the first one also compares the head of that one, which members with one record write: it
+may have been lost, put back, or made again with other terms.
 
 **Which shelf.** A renewal and a release go to the shelf of their claim. A grant goes to the one
 that the member heard of last, whose revision tells of a loss that the store does not show; a
@@ -49,15 +51,19 @@ class ShelvedRegistry(RecordRegistry):
     def __init__(self, url: Url | str, namespace: str, terms: Terms) -> None:
         super().__init__(url, namespace, terms)
         self._plain = self.terms
+        self._new = False  # whether a person says that the namespace is new
         self._doubt = False  # whether all shelves showed a loss when they were looked at
         self._count(usual_count(terms))
 
     @abstractmethod
-    def locked(self, names: Sequence[str]) -> AbstractContextManager[tuple[list[Record], str]]:
+    def locked(
+        self, names: Sequence[str], beside: Sequence[str]
+    ) -> AbstractContextManager[tuple[list[Record], str]]:
         """The records of these names, locked in one step, and the store's incarnation.
 
         Those with another sid or revision are saved durably, all in one step, when the block ends;
-        if it raises, none is.
+        if it raises, none is. beside: further records, of which only the head is needed. They are
+        read without a lock, no earlier than the clock, and are not saved.
         """
 
     def name_of(self, shelf: int) -> str:
@@ -69,12 +75,37 @@ class ShelvedRegistry(RecordRegistry):
         """One shelf, or all as one record that shows the revision of shelf ``at``."""
         numbers = range(self.count) if shelf is None else [shelf]
         at = at if shelf is None else 0
-        with self.locked([self.name_of(number) for number in numbers]) as (records, incarnation):
+        names = [self.name_of(number) for number in numbers]
+        beside = [self.name_of(0)] if shelf else []
+        if self._new and self.count == 1:
+            beside = [self.name_of(1)]
+        with self.locked(names, beside) as (found, incarnation):
+            records = found[: len(names)]
+            for other in found[len(names) :]:
+                self._compare(other, records[0])
             whole = united(records, self.terms.nodes, at)
             if shelf is None:
                 self._doubt = whole.incarnation != incarnation
+            offset_us = whole.offset_us
             yield whole, incarnation
-            divided(whole, records, at)
+            divided(whole, records, at, clock=self._stepped(whole, offset_us))
+
+    def _compare(self, other: Record, record: Record) -> None:
+        """Compare the first shelf with another one; or the second one with what is to be new."""
+        if self._new and other.sid:
+            raise ConfigError(
+                f"{self.terms.named} already has a record; to start again, choose another name",
+                revision=other.revision,
+            )
+        if not self._new and head(other) != head(record):
+            raise AllNeeded
+
+    def _stepped(self, record: Record, offset_us: int) -> bool:
+        """Whether a step back of the clock was noticed, of which members of all shelves must know.
+
+        They remember it, if the shelf that noticed it is lost. offset_us: that before the verb.
+        """
+        return record.offset_us > offset_us + self.terms.slack_ticks * self.terms.tick_us
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         return self._somewhere(lambda r, *told: r.grant(*told, want), ask)
@@ -91,8 +122,12 @@ class ShelvedRegistry(RecordRegistry):
         return reply
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        reply: LastSeen = self._everywhere(lambda r, *told: r.initialise(*told, start), ask)
-        return reply
+        self._new = start is not None and self.terms.timed
+        try:
+            reply: LastSeen = self._everywhere(lambda r, *told: r.initialise(*told, start), ask)
+            return reply
+        finally:
+            self._new = False
 
     def look(self) -> Snapshot | None:
         """See Registry. The layout is shown without the number of shelves."""
@@ -148,14 +183,14 @@ class ShelvedRegistry(RecordRegistry):
         terms, told = self._shares[shelf], _told(ask, shelf)
 
         def alone(record: Record, reading_us: int, incarnation: str) -> Reply:
-            before = head(record)
+            before, offset_us = head(record), record.offset_us
             if not record.sid or record.waits:
                 raise AllNeeded
             try:
                 reply = verb(record, terms, told, reading_us, incarnation)
             except (Misuse, Stopped):
                 raise AllNeeded from None
-            if head(record) != before:
+            if head(record) != before or self._stepped(record, offset_us):
                 raise AllNeeded
             if free and (ticks := _ticks_until(reply, terms)):
                 raise AllNeeded(ticks)

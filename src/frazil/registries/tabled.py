@@ -115,6 +115,14 @@ class TableRegistry(ShelvedRegistry):
         values = {name: getattr(record, name) for name in RECORD_COLUMNS}
         return values | {"slots": record.slots.pack(), "found": found}
 
+    def collided(self) -> Collided:
+        """The error for a row that was deleted while it was made."""
+        return Collided(
+            f"{self.url}: a row was deleted at the same time; try again",
+            url=self.url,
+            outcome_known=True,
+        )
+
     def changed(self) -> RegistryUnavailable:
         """The error for a row that changed after it was read, because a message came twice."""
         return RegistryUnavailable(

@@ -55,13 +55,14 @@ class Member(ShelvedRegistry):
         return T0 + (self.store.ms - self.store.behind) * 1000
 
     @contextmanager
-    def locked(self, names):
+    def locked(self, names, beside):
         self.store.steps.append(len(names))
         records = [
-            deepcopy(self.store.records.get(name)) or Record(PackedSlots()) for name in names
+            deepcopy(self.store.records.get(name)) or Record(PackedSlots())
+            for name in (*names, *beside)
         ]
         yield records, str(self.store.incarnation)
-        self.store.records |= dict(zip(names, records, strict=True))
+        self.store.records |= dict(zip(names, records, strict=False))
 
     def tell(self, verb, argument, claim=None):
         """The reply to a verb, which is remembered."""
@@ -208,6 +209,46 @@ def test_a_missing_shelf_that_was_seen_is_repaired_before_anything_is_granted(st
     member = store.member()
     assert member.look() is not None
     assert isinstance(member.ask(), Wait)
+
+
+@pytest.mark.parametrize("how", ["made again with another scheme", "put back", "lost"])
+def test_what_becomes_of_the_first_shelf_is_noticed_on_each(store, how):
+    """Members of one record read no other, and would grant what members of the shelves hold."""
+    member, claim = on(store, 2)
+    del store.records["orders"]
+    if how == "made again with another scheme":
+        other = store.member(1, identity="other", layout=OTHER)
+        assert isinstance(other.ask(), Wait)
+        with pytest.raises(ConfigError, match="has the layout"):
+            member.go_on(claim, 1)
+        return
+    if how == "put back":
+        store.records["orders"] = Record(PackedSlots(), "before", "1", member.terms.fingerprint)
+    assert isinstance(member.go_on(claim, 1), Lost)
+    assert len({head(record) for record in store.records.values()}) == 1
+
+
+def test_a_namespace_is_not_new_if_only_its_first_shelf_is_missing(store):
+    del store.records["orders"]
+    for member in (store.member(), store.member(1), store.member(1, identity="o", layout=OTHER)):
+        with pytest.raises(ConfigError, match="already has a record"):
+            member.tell(member.initialise, 0)
+    assert "orders" not in store.records
+
+
+def test_a_step_back_of_the_clock_is_known_to_the_members_of_all_shelves(store):
+    (early, early_claim), (other, claim) = on(store, 0), on(store, 1)
+    store.ms += 500
+    store.behind = -40 * HORIZON_MS
+    early_claim = early.ask(HORIZON_MS)
+    store.behind = 0
+    early.go_on(early_claim, 5)
+    other.go_on(claim, 5)
+    del store.records["orders"]
+    store.incarnation += 1
+    assert isinstance(other.go_on(claim, 5), Lost)
+    (guard,) = {record.guard for record in store.records.values()}
+    assert guard >= early_claim.until
 
 
 def test_a_clock_that_only_a_quiet_shelf_finds_wrong_refuses_nobody(store):

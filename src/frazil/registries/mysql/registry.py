@@ -50,6 +50,7 @@ from frazil.system.clock import boot_ns, wall_us
 from frazil.system.imports import text_beside
 
 _IDLE_S = 5
+_LONGEST = 797  # bytes of a name that has room for the number of a shelf in its column
 _PORT = 3306
 _WORD = 1 << 64
 _COLUMNS = ", ".join(RECORD_COLUMNS)
@@ -57,6 +58,10 @@ _BEGIN = f"SET wait_timeout={_IDLE_S}; SET TRANSACTION READ WRITE; START TRANSAC
 _LOCK = (
     f"SELECT name, writer, {_COLUMNS}, slots FROM frazil_namespace "  # noqa: S608
     "WHERE name IN %(names)s ORDER BY name FOR UPDATE"
+)
+_BESIDE = (
+    f"SELECT name, writer, {_COLUMNS}, CAST('' AS BINARY) FROM frazil_namespace "  # noqa: S608
+    "WHERE name IN %(beside)s"
 )
 _TABLE = """(SELECT CONCAT_WS(' ', engine, CAST(UNIX_TIMESTAMP(create_time) AS SIGNED))
     FROM information_schema.tables
@@ -99,6 +104,8 @@ class MysqlRegistry(TableRegistry):
         options = url.options()
         terms = terms_of(scheme, options.horizon_us())
         super().__init__(url, namespace, scheme, terms)
+        if len(namespace.encode()) > _LONGEST:
+            self._count(1)
         make = partial(Link, self.url, _driver_options(url, options))
         self._links = SharedLinks(make, "mysql", url.text)
         options.finish()
@@ -132,33 +139,41 @@ class MysqlRegistry(TableRegistry):
         )  # fmt: skip
 
     @contextmanager
-    def locked(self, names: Sequence[str]) -> Iterator[tuple[list[Record], str]]:
+    def locked(
+        self, names: Sequence[str], beside: Sequence[str]
+    ) -> Iterator[tuple[list[Record], str]]:
         with self._connected() as (link, connection):
-            asked = {"names": [name.encode() for name in names]}
-            tell = _TELLS[link.mariadb]
-            *_, rows, told = connection.ask(f"{_BEGIN}; {_LOCK}; {tell}", asked)
+            asked = {
+                "names": [name.encode() for name in names],
+                "beside": [name.encode() for name in beside],
+            }
+            question = f"{_LOCK}; {_TELLS[link.mariadb]}; {_BESIDE if beside else 'DO 0'}"
+            *_, rows, told, others = connection.ask(f"{_BEGIN}; {question}", asked)
             if len(rows) < len(names):
                 for name in sorted(asked["names"]):
                     connection.ask(_INSERT, {"name": name})
-                *_, rows, told = connection.ask(f"{_LOCK}; {tell}", asked)
+                *_, rows, told, others = connection.ask(question, asked)
+                if len(rows) < len(names):
+                    raise self.collided()
             self.read_ns = boot_ns()
             self._read_us, uid, table, now_s, uptime_s = told[0]
             engine, _, created = (table or "").partition(" ")  # a view has neither
             data = f"{uid}.{created}" if created else str(uid)
             start_s = (now_s - int(uptime_s)) % _WORD  # a clock set back makes Uptime negative
             found = {}
-            for name, writer, *head, slots in rows:
+            for name, writer, *head, slots in (*rows, *(others if beside else ())):
                 found[bytes(name)] = record = Record(PackedSlots(bytes(slots)), *head)
                 if not writer:
                     record.incarnation = ""
-            records = [found[name] for name in asked["names"]]
+            empty = Record(PackedSlots())
+            records = [found.get(name, empty) for each in asked.values() for name in each]
             before = [(record.sid, record.revision) for record in records]
             # After an error the link rolls back.
             yield records, f"{data.replace('/', '_')}/{start_s}"
             self._check_engine(engine)
             changed = [
                 self.row_of(record, known[1]) | {"name": name}
-                for name, record, known in zip(asked["names"], records, before, strict=True)
+                for name, record, known in zip(asked["names"], records, before, strict=False)
                 if (record.sid, record.revision) != known
             ]
             self._keep(link, connection, changed)

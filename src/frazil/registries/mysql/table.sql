@@ -9,7 +9,7 @@
 -- The name is binary: a text column would ignore spaces at its end.
 
 CREATE TABLE IF NOT EXISTS frazil_namespace (
-    name        varbinary(803) NOT NULL PRIMARY KEY,
+    name        varbinary(800) NOT NULL PRIMARY KEY,
     sid         varchar(64)    NOT NULL DEFAULT '',
     incarnation varchar(255)   NOT NULL DEFAULT '',
     fingerprint varchar(64)    NOT NULL DEFAULT '',

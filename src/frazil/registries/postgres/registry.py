@@ -73,6 +73,10 @@ _LOCK = (
     f"SELECT name, {_OURS}, {_COLUMNS}, slots FROM frazil_namespace "  # noqa: S608
     "WHERE name = ANY(%(names)s) ORDER BY name FOR UPDATE"
 )
+_BESIDE = (
+    f"SELECT name, {_OURS}, {_COLUMNS}, ''::bytea FROM frazil_namespace "  # noqa: S608
+    "WHERE name = ANY(%(beside)s)"
+)
 # Its own schema comes last: a table that an application's search_path shows is the one in use.
 _SEE = """set_config('search_path',
                   concat_ws(', ', nullif(current_setting('search_path'), ''), 'frazil'), true)"""
@@ -200,9 +204,11 @@ class PostgresRegistry(TableRegistry):
         return report._replace(facts=(*report.facts, *in_sql))
 
     @contextmanager
-    def locked(self, names: Sequence[str]) -> Iterator[tuple[list[Record], str]]:
+    def locked(
+        self, names: Sequence[str], beside: Sequence[str]
+    ) -> Iterator[tuple[list[Record], str]]:
         with self._cursor() as (link, cursor):
-            records, incarnation = self._lock(cursor, names)
+            records, incarnation = self._lock(cursor, names, beside)
             before = [(record.sid, record.revision) for record in records]
             self._locked = cursor
             try:
@@ -214,7 +220,7 @@ class PostgresRegistry(TableRegistry):
                 self._locked = None
             changed = [
                 self.row_of(record, found[1]) | {"name": name}
-                for name, record, found in zip(names, records, before, strict=True)
+                for name, record, found in zip(names, records, before, strict=False)
                 if (record.sid, record.revision) != found
             ]
             self._keep(link, cursor, changed)
@@ -224,13 +230,19 @@ class PostgresRegistry(TableRegistry):
         with self._links.taken() as link, link.cursor() as cursor:
             yield link, cursor
 
-    def _lock(self, cursor: Cursor, names: Sequence[str]) -> tuple[list[Record], str]:
-        asked = {"names": list(names)}
-        cursor.execute(f"{_BEGIN}; {_LOCK}; {_TELL}".encode(), asked)
-        _, _, rows, told = _results(cursor)
+    def _lock(
+        self, cursor: Cursor, names: Sequence[str], beside: Sequence[str]
+    ) -> tuple[list[Record], str]:
+        asked = {"names": list(names), "beside": list(beside)}
+        question = f"{_LOCK}; {_TELL}" + f"; {_BESIDE}" * bool(beside)
+        cursor.execute(f"{_BEGIN}; {question}".encode(), asked)
+        _, _, rows, told, *others = _results(cursor)
         if len(rows) < len(names):
-            cursor.execute(f"{_INSERT}; {_LOCK}; {_TELL}".encode(), asked)
-            _, rows, told = _results(cursor)
+            cursor.execute(f"{_INSERT}; {question}".encode(), asked)
+            _, rows, told, *others = _results(cursor)
+            if len(rows) < len(names):
+                cursor.execute("ROLLBACK")
+                raise self.collided()
         self.read_ns = boot_ns()
         synchronous, self._read_us, *_ = told[0]
         if synchronous not in ("on", "remote_apply"):
@@ -241,11 +253,12 @@ class PostgresRegistry(TableRegistry):
                 url=self.url,
             )
         records = {}
-        for name, ours, *head, slots in rows:
+        for name, ours, *head, slots in (*rows, *(row for other in others for row in other)):
             records[name] = record = Record(PackedSlots(slots), *head)
             if not ours:
                 record.incarnation = ""
-        return [records[name] for name in names], _incarnation(told[0])
+        empty = Record(PackedSlots())
+        return [records.get(name, empty) for name in (*names, *beside)], _incarnation(told[0])
 
     def _keep(self, link: Link, cursor: Cursor, changed: list[dict[str, Any]]) -> None:
         """Replace the records that were read, and no others: a message may arrive twice."""

@@ -83,9 +83,11 @@ class ZookeeperRegistry(ShelvedRegistry):
             time.sleep(jitter(0.0, min(0.002 * 2**tried, 0.2)))
 
     @contextmanager
-    def locked(self, names: Sequence[str]) -> Iterator[tuple[list[Record], str]]:
+    def locked(
+        self, names: Sequence[str], beside: Sequence[str]
+    ) -> Iterator[tuple[list[Record], str]]:
         with self._links.taken() as link:
-            state = link.read(names, self._bytes)
+            state = link.read([*names, *beside], self._bytes)
             self.read_ns = boot_ns()
             self._bytes = sum(len(node.data) for node in state.nodes)
             records = [
@@ -98,11 +100,11 @@ class ZookeeperRegistry(ShelvedRegistry):
             yield records, _incarnation(state, known)
             changed = {
                 name: packed(record)
-                for name, record, found in zip(names, records, before, strict=True)
+                for name, record, found in zip(names, records, before, strict=False)
                 if (record.sid, record.revision) != found
             }
             if changed:
-                link.write(state.nodes, changed)
+                link.write(state.nodes[: len(names)], changed)
 
     def examine(self) -> StoreReport:
         before_us = wall_us()
