@@ -25,12 +25,10 @@ from frazil.claims.record import Record
 from frazil.claims.slots import Slot, Slots
 
 SHELF_NODES = 256
-"""The node numbers of a shelf, while there are fewer than ``MOST_SHELVES``. In ``python -m
-evidence.benchmarks.claims``, twice as many cost a tenth of the steps, and half as many gain none.
-"""
+"""The node numbers of a shelf, while there are fewer than ``MOST_SHELVES``."""
 
 MOST_SHELVES = 64
-"""A step on all shelves must fit into one transaction; etcd takes 128 operations."""
+"""A step on all shelves must fit into one transaction."""
 
 _COUNT = re.compile(r" \| (\d+) shelves$")
 
@@ -103,7 +101,7 @@ class ShelvedSlots(Slots):
             part.void_tokens()
 
     def stored(self) -> Iterator[tuple[int, Slot]]:
-        return iter(sorted((each for part in self.parts for each in part.stored()), key=_number))
+        return iter(sorted(each for part in self.parts for each in part.stored()))
 
     def _shares(self, among: range) -> Iterator[tuple[Slots, range]]:
         """The shelves that have some of these slots, which belong to one deployment."""
@@ -113,10 +111,6 @@ class ShelvedSlots(Slots):
             end = at - at % self.nodes + self.nodes * (shelf + 1) // len(self.parts)
             yield self.parts[shelf], range(at, min(end, among.stop))
             at = end
-
-
-def _number(stored: tuple[int, Slot]) -> int:
-    return stored[0]
 
 
 def head(record: Record) -> tuple[object, ...]:
