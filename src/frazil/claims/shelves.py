@@ -101,7 +101,8 @@ class ShelvedSlots(Slots):
             part.void_tokens()
 
     def stored(self) -> Iterator[tuple[int, Slot]]:
-        return iter(sorted(each for part in self.parts for each in part.stored()))
+        found = (each for part in self.parts for each in part.stored())
+        return iter(sorted(found, key=lambda each: each[0]))
 
     def _shares(self, among: range) -> Iterator[tuple[Slots, range]]:
         """The shelves that have some of these slots, which belong to one deployment."""
