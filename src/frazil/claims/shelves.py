@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from frazil.claims.claim import Terms
 from frazil.claims.record import Record
-from frazil.claims.slots import Slot, Slots
+from frazil.claims.slots import Slot, Slots, floor_rank
 
 SHELF_NODES = 256
 """The node numbers of a shelf, while there are fewer than ``MOST_SHELVES``."""
@@ -87,13 +87,8 @@ class ShelvedSlots(Slots):
         return min(free, key=lambda n: (-max(self.get(n).until, guard), n), default=None)
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
-        def rank(n: int) -> tuple[int, bool, int]:
-            slot = self.get(n)
-            return max(slot.until, guard), bool(slot.token) and slot.until > now, n
-
-        return min(
-            (part.lowest_floor(now, guard, each) for part, each in self._shares(among)), key=rank
-        )
+        found = (part.lowest_floor(now, guard, each) for part, each in self._shares(among))
+        return min(found, key=lambda n: floor_rank(n, self.get(n), now, guard))
 
     def void_tokens(self) -> None:
         self.changed.update(range(len(self.parts)))

@@ -23,6 +23,11 @@ class Slot:
 UNTOUCHED = Slot()
 
 
+def floor_rank(n: int, slot: Slot, now: int, guard: int) -> tuple[int, bool, int]:
+    """The order of ``lowest_floor``: by floor, then those that are not held, then by number."""
+    return max(slot.until, guard), bool(slot.token) and slot.until > now, n
+
+
 class Slots(Protocol):
     """What the verbs need of a record's slots. A slot that was never put is UNTOUCHED."""
 
@@ -74,11 +79,7 @@ class SlotTable(dict[int, Slot], Slots):
         if free is not None:
             candidates.append(free)
 
-        def rank(n: int) -> tuple[int, bool, int]:
-            slot = self.get(n)
-            return max(slot.until, guard), bool(slot.token) and slot.until > now, n
-
-        return min(candidates, key=rank)
+        return min(candidates, key=lambda n: floor_rank(n, self.get(n), now, guard))
 
     def void_tokens(self) -> None:
         for n, slot in self.items():

@@ -45,6 +45,22 @@ class AllNeeded(Exception):
         self.full_ticks = full_ticks
 
 
+class Changes:
+    """The records of a step as they were read, and by name those that the verb has changed."""
+
+    def __init__(self, names: Sequence[str], records: Sequence[Record]) -> None:
+        self._read = [
+            (name, record, record.sid, record.revision)
+            for name, record in zip(names, records, strict=False)  # those beside are not saved
+        ]
+
+    def __iter__(self) -> Iterator[tuple[str, Record, int]]:
+        """Of each changed record its name, itself, and the revision that it had."""
+        for name, record, sid, revision in self._read:
+            if (record.sid, record.revision) != (sid, revision):
+                yield name, record, revision
+
+
 class ShelvedRegistry(RecordRegistry):
     """A registry whose store keeps the shelves of a namespace under names of their own."""
 
@@ -52,7 +68,6 @@ class ShelvedRegistry(RecordRegistry):
         super().__init__(url, namespace, terms)
         self._plain = self.terms
         self._new = False  # whether a person says that the namespace is new
-        self._doubt = False  # whether all shelves showed a loss when they were looked at
         self._count(usual_count(terms))
 
     @abstractmethod
@@ -61,7 +76,7 @@ class ShelvedRegistry(RecordRegistry):
     ) -> AbstractContextManager[tuple[list[Record], str]]:
         """The records of these names, locked in one step, and the store's incarnation.
 
-        Those with another sid or revision are saved durably, all in one step, when the block ends;
+        Those that have ``Changes`` are saved durably, all in one step, when the block ends;
         if it raises, none is. beside: further records, of which only the head is needed. They are
         read without a lock, no earlier than the clock, and are not saved.
         """
@@ -84,8 +99,6 @@ class ShelvedRegistry(RecordRegistry):
             for other in found[len(names) :]:
                 self._compare(other, records[0])
             whole = united(records, self.terms.nodes, at)
-            if shelf is None:
-                self._doubt = whole.incarnation != incarnation
             offset_us = whole.offset_us
             yield whole, incarnation
             divided(whole, records, at, clock=self._stepped(whole, offset_us))
@@ -147,7 +160,7 @@ class ShelvedRegistry(RecordRegistry):
         self._shares = [share(self.terms, shelf, count) for shelf in range(count)]
 
     def _somewhere(self, verb: Verb[Claim | Wait], ask: VerbRequest) -> Claim | Wait:
-        if self.count > 1 and not self._doubt:
+        if self.count > 1:
             try:
                 return self._first_free(verb, ask)
             except AllNeeded:

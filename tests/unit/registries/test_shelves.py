@@ -204,13 +204,6 @@ def test_another_scheme_is_refused_whatever_is_missing(store):
     assert after == before
 
 
-def test_a_missing_shelf_that_was_seen_is_repaired_before_anything_is_granted(store):
-    del store.records["orders\x1f1"]
-    member = store.member()
-    assert member.look() is not None
-    assert isinstance(member.ask(), Wait)
-
-
 @pytest.mark.parametrize("how", ["made again with another scheme", "put back", "lost"])
 def test_what_becomes_of_the_first_shelf_is_noticed_on_each(store, how):
     """Members of one record read no other, and would grant what members of the shelves hold."""

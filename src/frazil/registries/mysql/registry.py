@@ -44,6 +44,7 @@ from frazil.registries.doctor import StoreReport
 from frazil.registries.mysql.doctor import QUESTION, STATUS, examine
 from frazil.registries.mysql.link import DENIED, EXISTS, Link, table_command
 from frazil.registries.shared_links import SharedLinks
+from frazil.registries.shelves import Changes
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns, wall_us
@@ -167,14 +168,12 @@ class MysqlRegistry(TableRegistry):
                     record.incarnation = ""
             empty = Record(PackedSlots())
             records = [found.get(name, empty) for each in asked.values() for name in each]
-            before = [(record.sid, record.revision) for record in records]
+            changes = Changes(names, records)
             # After an error the link rolls back.
             yield records, f"{data.replace('/', '_')}/{start_s}"
             self._check_engine(engine)
             changed = [
-                self.row_of(record, known[1]) | {"name": name}
-                for name, record, known in zip(asked["names"], records, before, strict=False)
-                if (record.sid, record.revision) != known
+                self.row_of(record, was) | {"name": name.encode()} for name, record, was in changes
             ]
             self._keep(link, connection, changed)
 
@@ -193,15 +192,15 @@ class MysqlRegistry(TableRegistry):
         with self._links.taken() as link, link.connected() as connection:
             yield link, connection
 
-    def _keep(self, link: Link, connection: Any, changed: list[dict[str, Any]]) -> None:
-        for left, values in reversed(list(enumerate(reversed(changed)))):
-            link.committing = not left
+    def _keep(self, link: Link, connection: Any, rows: Sequence[dict[str, Any]]) -> None:
+        for number, values in enumerate(rows, 1):
+            link.committing = number == len(rows)
             tell = "SET @frazil_writes = %(revision)s"
-            end = "DO 0" if left else _END
+            end = _END if link.committing else "DO 0"
             _, written, *_ = connection.ask(f"{tell}; {_UPDATE}; {end}", values)
             if written[0] != (1,):
                 raise self.changed()
-        if not changed:
+        if not rows:
             connection.ask(_END)
 
 

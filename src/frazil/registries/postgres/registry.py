@@ -59,6 +59,7 @@ from frazil.registries.postgres.link import (
     table_command,
 )
 from frazil.registries.shared_links import SharedLinks
+from frazil.registries.shelves import Changes
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.sql.ids import cut_of
@@ -209,7 +210,7 @@ class PostgresRegistry(TableRegistry):
     ) -> Iterator[tuple[list[Record], str]]:
         with self._cursor() as (link, cursor):
             records, incarnation = self._lock(cursor, names, beside)
-            before = [(record.sid, record.revision) for record in records]
+            changes = Changes(names, records)
             self._locked = cursor
             try:
                 yield records, incarnation
@@ -218,12 +219,8 @@ class PostgresRegistry(TableRegistry):
                 raise
             finally:
                 self._locked = None
-            changed = [
-                self.row_of(record, found[1]) | {"name": name}
-                for name, record, found in zip(names, records, before, strict=False)
-                if (record.sid, record.revision) != found
-            ]
-            self._keep(link, cursor, changed)
+            rows = [self.row_of(record, was) | {"name": name} for name, record, was in changes]
+            self._keep(link, cursor, rows)
 
     @contextmanager
     def _cursor(self) -> Iterator[tuple[Link, Cursor]]:
@@ -260,15 +257,15 @@ class PostgresRegistry(TableRegistry):
         empty = Record(PackedSlots())
         return [records.get(name, empty) for name in (*names, *beside)], _incarnation(told[0])
 
-    def _keep(self, link: Link, cursor: Cursor, changed: list[dict[str, Any]]) -> None:
+    def _keep(self, link: Link, cursor: Cursor, rows: Sequence[dict[str, Any]]) -> None:
         """Replace the records that were read, and no others: a message may arrive twice."""
-        for left, values in reversed(list(enumerate(reversed(changed)))):
-            link.committing = not left
-            cursor.execute(f"{_UPDATE}{'' if left else '; COMMIT'}".encode(), values)
+        for number, values in enumerate(rows, 1):
+            link.committing = number == len(rows)
+            cursor.execute(f"{_UPDATE}{'; COMMIT' * link.committing}".encode(), values)
             if cursor.rowcount != 1:
                 link.close()
                 raise self.changed()
-        if not changed:
+        if not rows:
             cursor.execute("COMMIT")
 
 

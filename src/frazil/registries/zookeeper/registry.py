@@ -34,7 +34,7 @@ from frazil.inputs.url import Options, Url, host_port, tls_files
 from frazil.registries.base import Answer, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.shared_links import SharedLinks
-from frazil.registries.shelves import ShelvedRegistry
+from frazil.registries.shelves import Changes, ShelvedRegistry
 from frazil.registries.zookeeper.doctor import examine
 from frazil.registries.zookeeper.link import Conflict, Link, State
 from frazil.schemes.scheme import Scheme
@@ -95,15 +95,10 @@ class ZookeeperRegistry(ShelvedRegistry):
                 for node in state.nodes
             ]
             self._read_us = state.now_us
-            before = [(record.sid, record.revision) for record in records]
+            changes = Changes(names, records)
             known = next((record.incarnation for record in records if record.sid), "")
             yield records, _incarnation(state, known)
-            changed = {
-                name: packed(record)
-                for name, record, found in zip(names, records, before, strict=False)
-                if (record.sid, record.revision) != found
-            }
-            if changed:
+            if changed := {name: packed(record) for name, record, _ in changes}:
                 link.write(state.nodes[: len(names)], changed)
 
     def examine(self) -> StoreReport:
