@@ -4,12 +4,14 @@ import signal
 import time
 
 from tests.canary import canary
+from tests.faults.fleet import RECORDS
 from tests.servers.etcd import etcd
 
 
-def test_leader_killed(fleet):
+@RECORDS
+def test_leader_killed(fleet, scheme):
     with etcd(3) as cluster:
-        crowd = fleet(f"{cluster.url}?horizon=2s")
+        crowd = fleet(f"{cluster.url}?horizon=2s", scheme=scheme)
         crowd.start(4)
         for _ in range(2):
             leader = cluster.wait()
@@ -64,9 +66,9 @@ def test_without_a_majority_nothing_is_given(fleet):
 KEY = {"key": "eA=="}
 
 
-def restore(fleet, place, ahead="3s", broken=""):
+def restore(fleet, place, ahead="3s", **options):
     with etcd(1) as cluster:
-        crowd = fleet(f"{cluster.url}?horizon={ahead}", broken=broken, lead=ahead)
+        crowd = fleet(f"{cluster.url}?horizon={ahead}", lead=ahead, **options)
         crowd.start(2)
         cluster.save(place / "snapshot")
         time.sleep(1.5)
@@ -81,11 +83,13 @@ def restore(fleet, place, ahead="3s", broken=""):
         return crowd.repeats()
 
 
-def test_restored_with_the_same_ids(fleet, place):
-    assert restore(fleet, place) == 0
+@RECORDS
+def test_restored_with_the_same_ids(fleet, place, scheme):
+    assert restore(fleet, place, scheme=scheme) == 0
 
 
 @canary
-def test_this_test_can_see(fleet, place):
+@RECORDS
+def test_this_test_can_see(fleet, place, scheme):
     # So far ahead that even a busy machine has restored it before the clock arrives there.
-    assert restore(fleet, place, ahead="30s", broken="unguarded_store") > 0
+    assert restore(fleet, place, ahead="30s", broken="unguarded_store", scheme=scheme) > 0

@@ -11,7 +11,8 @@ stored as text beside the columns. Each holder's name is stored once. No slot is
 slots show which node numbers were used recently, and those are granted first.
 
 Large values are compressed to about half: etcd refuses requests over 1.5 MiB, and the 32,768 slots
-of 2,048 generators in 16 clusters exceed that. Small values are not compressed, to save time.
+of 2,048 generators in 16 clusters exceed that. Small values are not compressed, to save time,
+unless many are written in one request.
 """
 
 import json
@@ -32,6 +33,7 @@ Notes = TypeVar("Notes")
 
 _PLAIN, _DEFLATED = b"\x01", b"\x02"  # the version of the format, and its form
 _DEFLATE_FROM = 1 << 18
+_DEFLATE_MANY_FROM = 1 << 12
 _HEAD = Struct("<II")  # how many slots, how many bytes of text
 _CODES = ("Q", "q", "q", "q", "Q", "I")  # number, until, start, since, token, holder
 _OTHER = (1 << 64) - 1  # stands for a token that is not 16 hexadecimal digits
@@ -50,13 +52,13 @@ class PackedSlots(Slots):
         self._names: list[str] = names
         self._others: dict[int, str] = {int(n): token for n, token in others.items()}
 
-    def pack(self) -> bytes:
-        """All slots, as bytes."""
+    def pack(self, *, one_of_many: bool = False) -> bytes:
+        """All slots, as bytes. one_of_many: whether others go into the same request."""
         self._forget_names()
         text = json.dumps([self._names, self._others], separators=(",", ":")).encode()
         columns = (self._n, self._until, self._start, self._since, self._token, self._holder)
         body = b"".join([_HEAD.pack(len(self._n), len(text)), *map(_little, columns), text])
-        if len(body) < _DEFLATE_FROM:
+        if len(body) < (_DEFLATE_MANY_FROM if one_of_many else _DEFLATE_FROM):
             return _PLAIN + body
         return _DEFLATED + zlib.compress(body, 1)
 
@@ -158,12 +160,12 @@ class PackedSlots(Slots):
         self._holder = array("I", [new_index[old] for old in self._holder])
 
 
-def packed(record: Record, noted: object = ()) -> bytes:
-    """A record: a line of JSON, with what is noted beside it, and the slots."""
+def packed(record: Record, noted: object = (), *, one_of_many: bool = False) -> bytes:
+    """A record: a line of JSON, with what is noted beside it, and the slots (see ``pack``)."""
     assert isinstance(record.slots, PackedSlots)
     head = {f.name: getattr(record, f.name) for f in fields(record) if f.name != "slots"}
     head |= {"noted": noted} if noted else {}
-    return json.dumps(head).encode() + b"\n" + record.slots.pack()
+    return json.dumps(head).encode() + b"\n" + record.slots.pack(one_of_many=one_of_many)
 
 
 def unpacked(value: bytes, notes: Callable[..., Notes], cure: str) -> tuple[Record, Notes]:

@@ -78,7 +78,9 @@ class ShelvedRegistry(RecordRegistry):
 
         Those that have ``Changes`` are saved durably, all in one step, when the block ends;
         if it raises, none is. beside: further records, of which only the head is needed. They are
-        read without a lock, no earlier than the clock, and are not saved.
+        read without a lock, no earlier than the clock, and are not saved. A store that cannot read
+        them so compares them after the save, and raises AllNeeded: then what it saved is as after
+        a lost answer.
         """
 
     def name_of(self, shelf: int) -> str:

@@ -1,9 +1,10 @@
 """``etcd://``: claims in an etcd cluster.
 
-A namespace is one key. A verb is computed from the state that was read, and written by a
-transaction that succeeds only if the key has not changed. Otherwise the answer contains the new
-state, and the verb is computed again after a random pause. The last state is cached, so a verb
-without a conflict costs one round trip.
+A shelf of a namespace is one key. A verb is computed from the state that was read, and written by a
+transaction that succeeds only if the key has not changed (or none of all). Otherwise the answer
+contains the new state, and the verb is computed again after a random pause. The last state of a key
+is cached, so a verb without a conflict costs one round trip. The transaction also reads the first
+shelf, whose head a step on another one compares: before it, as cached, and after it, as it is.
 
 **Not changed** means more than an equal ``mod_revision``: after a restore the same number may occur
 again with another value. So each value begins with a random mark, and the transaction also requires
@@ -51,22 +52,24 @@ any key; compaction removes them (``--auto-compaction-retention``).
 import secrets
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from frazil.claims.claim import Snapshot
 from frazil.claims.record import JUMP_US, WITNESS_US, Record
+from frazil.claims.shelves import head
 from frazil.errors import ClockError, ConfigError, FrazilError, Misuse, RegistryUnavailable, Stopped
 from frazil.inputs.url import Url, host_port, tls_files
-from frazil.registries.base import Answer, RecordRegistry, terms_of
+from frazil.registries.base import Answer, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.etcd.doctor import examine
 from frazil.registries.etcd.link import DATE_WITHIN_US, TRANSACTION, Date, Link, Unanswered
-from frazil.registries.etcd.state import Noted, State, around, parsed, written
+from frazil.registries.etcd.state import Key, Noted, State, around, found, look, parsed, written
 from frazil.registries.shared_links import SharedLinks
+from frazil.registries.shelves import AllNeeded, Changes, ShelvedRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 from frazil.system.chance import jitter, shuffled
@@ -85,7 +88,21 @@ class _ConflictError(Exception):
     """The key changed since it was read: the verb must be computed again."""
 
 
-class EtcdRegistry(RecordRegistry):
+@dataclass(slots=True)
+class _Read:
+    """A key in a step: its state, the record, and what is noted beside it when it is written."""
+
+    key: Key
+    state: State
+    record: Record
+    noted: Noted
+
+    @property
+    def lost(self) -> bool:
+        return self.record.incarnation != self.state.cluster
+
+
+class EtcdRegistry(ShelvedRegistry):
     """A registry in a cluster: ``etcd://[user:password@]host[:port],…`` (``etcds:`` for TLS).
 
     Options: ``?horizon=`` (default 5 s); for TLS ``?ca=``, ``?cert=`` and ``?key=``, files.
@@ -106,16 +123,12 @@ class EtcdRegistry(RecordRegistry):
         self._user = url.user if any(url.user) else None
         # Members of a fleet spread over the cluster.
         self._endpoints = shuffled(_endpoint(host, self.url) for host in url.hosts)
-        self._key = b64encode(f"frazil/record/{namespace}".encode()).decode()
-        self._tail = b64encode(f"frazil/queue/{namespace}".encode()).decode()
-        self._look = [{"request_range": {"key": key}} for key in (self._key, self._tail)]
-        self._ticket = 0
+        self._keys: dict[str, Key] = {}
         make = partial(Link, self.url, self._endpoints, self._client, self._user)
         self._links = SharedLinks(make, "etcd", url.text)
         self._date = Date()
         self._checked = 0
-        self._state: State | None = None
-        self._era, self._store, self._index = "", 0, 0
+        self._index = 0
         self._over: set[str] = set()
         self._last_us = 0
         self._forgotten = False
@@ -141,52 +154,60 @@ class EtcdRegistry(RecordRegistry):
         self.read_ns = now_ns
         return reading_us
 
-    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        """See RecordRegistry. Repeats the verb after a conflict, then with a ticket."""
+    def key(self, shelf: int = 0) -> Key:
+        """The key of a shelf."""
+        name = self.name_of(shelf)
+        return self._keys.setdefault(name, Key(name))
+
+    def perform(
+        self, verb: Callable[[Record, int, str], Answer], shelf: int | None = None, at: int = 0
+    ) -> Answer:
+        """See ShelvedRegistry. Repeats the verb after a conflict, then with a ticket.
+
+        A step on all shelves waits in the queue of the first one.
+        """
         deadline_s = boot_s() + _CROWD_S
-        self._ticket = 0
-        kept = self._state is not None
-        if self._crowded():
-            self._queue(deadline_s)
+        key = self.key(shelf or 0)
+        key.ticket = 0
+        kept = key.state is not None and (shelf is not None or self.count == 1)
+        if key.crowded:
+            self._queue(key, deadline_s)
         while True:
             try:
-                return super().perform(verb)
+                return super().perform(verb, shelf, at)
             except _ConflictError:
                 if boot_s() > deadline_s:
                     raise self.crowded() from None
-            except (Misuse, Stopped):
+            except (Misuse, Stopped, AllNeeded):
                 if not kept:
                     raise  # a cached state may be old: read again
-            if not kept or self._crowded():
-                self._queue(deadline_s)
+            if not kept or key.crowded:
+                self._queue(key, deadline_s)
             kept = False  # an old cached state is not contention
 
-    def _crowded(self) -> bool:
-        """Whether a member was waiting with a ticket when the key was read."""
-        return self._state is not None and self._state.tail > _served(self._state)
-
-    def _queue(self, deadline_s: float) -> None:
+    def _queue(self, key: Key, deadline_s: float) -> None:
         """Take a ticket, a numbered write of the queue's key, and wait for its turn."""
-        if not self._ticket:
-            body = {"key": self._tail, "prev_kv": True}
-            self._ticket = self._request("kv/put", body, self._drawn)
-            self._state = None
+        if not key.ticket:
+            body = {"key": key.queue, "prev_kv": True}
+            key.ticket = self._request("kv/put", body, key.drawn)
+            key.state = None
         served, moved_s = -1, 0.0
         while True:
-            self._state = self._state or self._read()
+            (key.state,) = self._states([key])
             now_s, before = boot_s(), served
-            served = _served(self._state)
+            served = key.state.served
             moved_s = now_s if served != before else moved_s
-            ahead = self._ticket - served - _TOGETHER
+            ahead = key.ticket - served - _TOGETHER
             longest_s = min(ahead, _CROWD) * _PACE_S
             stalled = now_s - moved_s > _STALL_S + longest_s
             if ahead <= 0 or stalled or now_s > deadline_s:
                 return
-            self._state = None
+            key.state = None
             time.sleep(longest_s * jitter())
 
     def look(self) -> Snapshot | None:
-        self._state = None  # the cached state may be old, and only a write would notice
+        for key in self._keys.values():  # a cached state may be old, and only a write would notice
+            key.state = None
         return super().look()
 
     def examine(self) -> StoreReport:
@@ -199,119 +220,159 @@ class EtcdRegistry(RecordRegistry):
         return found._replace(within_us=DATE_WITHIN_US)
 
     @contextmanager
-    def step(self) -> Iterator[tuple[Record, str]]:
-        state, self._state = self._state, None
-        if state is None:
-            state = self._read()
-        record, noted = self._load(state)
-        before = record.sid, record.revision
+    def locked(
+        self, names: Sequence[str], beside: Sequence[str]
+    ) -> Iterator[tuple[list[Record], str]]:
+        keys = [self._keys.setdefault(name, Key(name)) for name in (*names, *beside)]
+        if len(names) > 1:
+            for key in keys:
+                key.state = None
+        reads = [self._load(*each) for each in zip(keys, self._states(keys), strict=True)]
+        ours = dict(zip(names, reads, strict=False))
+        self._last_us = max(each.record.last_us for each in ours.values())
+        self._forgotten = any(each.lost for each in ours.values())
+        for each in ours.values():
+            each.key.state = None
+        records = [each.record for each in reads]
+        changes = Changes(names, records)
         try:
-            yield record, state.cluster
+            yield records, reads[0].state.cluster
         except (Misuse, Stopped):
-            self._mark_lost(state, noted)
+            self._mark_lost(list(ours.values()))
             raise
-        if (record.sid, record.revision) != before:
-            self._state = self._write(state, record, noted)
-            self._era, self._store = noted.era, self._state.store
+        if changed := [ours[name] for name, *_ in changes]:
+            self._write(list(ours.values()), changed, reads[len(names) :])
 
     def close(self) -> None:
         self._links.close()
 
-    def _load(self, state: State) -> tuple[Record, Noted]:
-        """The record, and the notes to write beside it."""
+    def _record(self, state: State) -> tuple[Record, Noted]:
+        """The record, without its incarnation if it was lost, and what its writers noted."""
         record, was = parsed(state.value)
         if was.era in self._over or was.version != state.version:
             record.incarnation = ""
-        self._last_us = record.last_us
-        self._forgotten = record.incarnation != state.cluster
-        if self._forgotten:
+        return record, was
+
+    def _load(self, key: Key, state: State) -> _Read:
+        record, was = self._record(state)
+        if record.incarnation != state.cluster:
             was = replace(was, index=0, era=secrets.token_hex(8))  # another log
-        return record, Noted(
+        noted = Noted(
             version=state.version + 1,
             term=state.term,
             index=max(self._index, was.index),
-            served=max(_served(state), self._ticket),
+            served=max(state.served, key.ticket),
             era=was.era or secrets.token_hex(8),
         )
+        return _Read(key, state, record, noted)
 
-    def _heard(self, state: State) -> State:
-        """Compare the state with what its writers and this member know; returns it."""
-        _, was = parsed(state.value)
-        remembered = was.era == self._era
-        index = max(was.index, self._index) if remembered else was.index
-        older = (
-            0 < state.index < index
-            or state.term < was.term
-            or (remembered and state.store < self._store)
-        )
-        if state.value and older:
-            self._over.add(was.era)
-        self._index = state.index or self._index
-        self._era, self._store = was.era, state.store
-        return state
-
-    def _mark_lost(self, state: State, noted: Noted) -> None:
-        """Write the loss into the record, if only this member knows of it."""
-        record, was = parsed(state.value)
-        if was.era in self._over and record.incarnation:
-            record.incarnation = ""
+    def _mark_lost(self, ours: Sequence[_Read]) -> None:
+        """Write the loss into the records, if only this member knows of it."""
+        changed = []
+        for each in ours:
+            record, was = parsed(each.state.value)
+            if was.era in self._over and record.incarnation:
+                record.incarnation = ""
+                changed.append(replace(each, record=record, noted=replace(each.noted, era=was.era)))
+        if changed:
             with suppress(FrazilError, _ConflictError):  # then this member remembers it
-                self._write(state, record, replace(noted, era=was.era))
+                self._write(ours, changed)
 
-    def _read(self) -> State:
-        return self._heard(self._request(TRANSACTION, {"success": self._look}, self._found))
+    def _states(self, keys: Sequence[Key]) -> list[State]:
+        """The states of keys; they are read if one is not known."""
+        known = [key.state for key in keys if key.state is not None]
+        if len(known) == len(keys):
+            return known
+        states = self._request(TRANSACTION, {"success": look(keys)}, partial(found, keys))
+        self._heard(keys, states)
+        return states
 
-    def _found(self, answer: dict[str, Any]) -> State:
-        return State.read(answer, (self._key, self._tail))
+    def _heard(self, keys: Sequence[Key], states: Sequence[State]) -> None:
+        """Compare the states with what their writers and this member know."""
+        for key, state in zip(keys, states, strict=True):
+            _, was = parsed(state.value)
+            remembered = was.era == key.era
+            index = max(was.index, self._index) if remembered else was.index
+            older = (
+                0 < state.index < index
+                or state.term < was.term
+                or (remembered and state.store < key.store)
+            )
+            if state.value and older:
+                self._over.add(was.era)
+            key.era, key.store = was.era, state.store
+        self._index = next((state.index for state in states if state.index), self._index)
 
-    def _drawn(self, answer: dict[str, Any]) -> int:
-        before = _with("header", answer).get("prev_kv", {"key": self._tail})
-        if before["key"] != self._tail or "responses" in answer:
-            raise ValueError("it is about another key")
-        return int(before.get("version", 0)) + 1
+    def _write(
+        self, ours: Sequence[_Read], changed: Sequence[_Read], others: Sequence[_Read] = ()
+    ) -> None:
+        """Write the changed records, if none of ``ours`` has changed since it was read.
 
-    def _write(self, state: State, record: Record, noted: Noted) -> State:
-        """Write the record if the key is unchanged; returns the new state."""
+        Raises AllNeeded if the head of another one has; the records are written then, and what was
+        granted in them is as after a lost answer.
+        """
         mark = secrets.token_hex(8).encode()
-        value = written(mark, record, noted)
-        put = {"key": self._key, "value": b64encode(value).decode()}
+        states = self._send(mark, ours, changed, others)
+        if any(states[each.key].mark != mark for each in changed):
+            for key, state in states.items():
+                key.state = state
+            self._heard(list(states), list(states.values()))
+            raise _ConflictError
+        # Else this request was applied, perhaps twice.
+        for each in changed:
+            key, kept, was = each.key, states[each.key], each.state
+            lower = kept.term < was.term or kept.store <= was.store
+            if lower or 0 < kept.index < each.noted.index or kept.cluster != was.cluster:
+                self._over.add(each.noted.era)  # another store than the one that was read
+                self._index = kept.index
+                raise _ConflictError
+            key.state, key.era, key.store = replace(kept, index=0), each.noted.era, kept.store
+        for each in others:
+            each.key.state = states[each.key]
+        self._heard([each.key for each in others], [states[each.key] for each in others])
+        self._index = (states[changed[0].key].index or self._index) + 1  # at least
+        for each in others:
+            if head(self._record(states[each.key])[0]) != head(each.record):
+                raise AllNeeded
+
+    def _send(
+        self, mark: bytes, ours: Sequence[_Read], changed: Sequence[_Read], others: Sequence[_Read]
+    ) -> dict[Key, State]:
+        """Send such a transaction; returns the states after it, of all keys if it failed."""
+        many = len(changed) > 1
+        values = [written(mark, each.record, each.noted, one_of_many=many) for each in changed]
+        keys = [each.key for each in (*ours, *others)]
+        missing = [each for each in others if not each.state.value]
         body = {
-            "compare": self._unchanged(state),
-            "success": [{"request_put": put}],
-            "failure": self._look,
+            "compare": [
+                condition
+                for each in (*ours, *missing)
+                for condition in each.key.unchanged(each.state, alone=len(ours) == 1)
+            ],
+            "success": [
+                {"request_put": {"key": each.key.name, "value": b64encode(value).decode()}}
+                for each, value in zip(changed, values, strict=True)
+            ]
+            + [{"request_range": {"key": each.key.name}} for each in others],
+            "failure": look(keys),
         }
 
-        def after(answer: dict[str, Any]) -> State:
+        def after(answer: dict[str, Any]) -> dict[Key, State]:
             if not answer.get("succeeded"):
-                return self._found(answer)
-            _with("response_put", answer["responses"][0])
-            now = around(answer)
-            version = state.version + 1
-            return replace(state, value=value, modified=now["store"], version=version, **now)
-
-        kept = self._request(TRANSACTION, body, after)
-        if kept.mark != mark:  # else this request was applied, and arrived twice
-            self._state = self._heard(kept)
-            raise _ConflictError
-        lower = kept.term < state.term or kept.store <= state.store
-        if lower or 0 < kept.index < noted.index or kept.cluster != state.cluster:
-            self._over.add(noted.era)  # another store than the one that was read
-            self._index = kept.index
-            raise _ConflictError
-        self._index = (kept.index or self._index) + 1  # at least
-        return replace(kept, index=0)
-
-    def _unchanged(self, state: State) -> list[dict[str, Any]]:
-        """The conditions for an unchanged key: its revision and its mark."""
-        same = {"key": self._key, "target": "MOD", "mod_revision": state.modified}
-        asked = [same | {"result": "EQUAL"}]
-        if state.value:
-            for result, bound in ("GREATER", state.mark), ("LESS", state.mark + b"\xff"):
-                value = b64encode(bound).decode()
-                asked.append(
-                    {"key": self._key, "target": "VALUE", "result": result, "value": value}
+                return dict(zip(keys, found(keys, answer), strict=True))
+            now, kept = around(answer), {}
+            puts, ranges = answer["responses"][: len(changed)], answer["responses"][len(changed) :]
+            for each, value, told in zip(changed, values, puts, strict=True):
+                _with("response_put", told)
+                version = each.state.version + 1
+                kept[each.key] = replace(
+                    each.state, value=value, modified=now["store"], version=version, **now
                 )
-        return asked
+            for each, told in zip(others, ranges, strict=True):
+                kept[each.key] = each.state.again(answer, told, each.key.name)
+            return kept
+
+        return self._request(TRANSACTION, body, after)
 
     def _request(
         self, path: str, body: dict[str, Any], read: Callable[[dict[str, Any]], Answer]
@@ -344,11 +405,6 @@ def _with(name: str, answer: dict[str, Any]) -> dict[str, Any]:
     if name not in answer:
         raise KeyError(name)
     return answer
-
-
-def _served(state: State) -> int:
-    """The last ticket served; for a missing key, the last one taken."""
-    return parsed(state.value)[1].served if state.value else state.tail
 
 
 def _endpoint(text: str, url: str) -> tuple[str, int]:

@@ -1,12 +1,12 @@
-"""The key of a namespace in etcd: its state as read, and the format of its value.
+"""A key of a namespace in etcd: its state, the format of its value, and what is asked about it.
 
 The value is a random mark (16 characters), a line of JSON, and the packed slots. The JSON contains
 the head of the record and its writers' notes, which show a loss (see ``registry``).
 """
 
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from frazil.claims.packed_slots import packed, unpacked
@@ -38,20 +38,26 @@ class State:
         """The random text of the write that created it."""
         return self.value[:_MARK_CHARACTERS]
 
+    @property
+    def served(self) -> int:
+        """The last ticket served; for a missing key, the last one taken."""
+        return parsed(self.value)[1].served if self.value else self.tail
+
     @classmethod
-    def read(cls, answer: dict[str, Any], names: Sequence[str]) -> "State":
-        """Parse the answer to a transaction that read the key and the queue of these names."""
-        key, queue = (
+    def read(cls, answer: dict[str, Any], names: Sequence[str]) -> "list[State]":
+        """Parse the answer to a transaction that read keys and, after each, its queue."""
+        told = [
             _found(one["response_range"], name)
             for one, name in zip(answer["responses"], names, strict=True)
-        )
-        return cls(
-            value=b64decode(key.get("value", "")),
-            modified=int(key.get("mod_revision", 0)),
-            version=int(key.get("version", 0)),
-            tail=int(queue.get("version", 0)),
-            **around(answer),
-        )
+        ]
+        return [
+            cls(tail=int(queue.get("version", 0)), **_told(key), **around(answer))
+            for key, queue in zip(told[::2], told[1::2], strict=True)
+        ]
+
+    def again(self, answer: dict[str, Any], one: dict[str, Any], name: str) -> "State":
+        """The state by the part of an answer that read the key, but not its queue."""
+        return replace(self, **_told(_found(one["response_range"], name)), **around(answer))
 
 
 def _found(told: dict[str, Any], name: str) -> dict[str, Any]:
@@ -60,6 +66,15 @@ def _found(told: dict[str, Any], name: str) -> dict[str, Any]:
     if found.get("key", name) != name:
         raise ValueError(f"it is about {found['key']!r}")
     return found
+
+
+def _told(key: dict[str, Any]) -> dict[str, Any]:
+    """The key's part of a state."""
+    return {
+        "value": b64decode(key.get("value", "")),
+        "modified": int(key.get("mod_revision", 0)),
+        "version": int(key.get("version", 0)),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,62 @@ def parsed(value: bytes) -> tuple[Record, Noted]:
     return unpacked(body, Noted, "etcdctl del frazil/record/NAMESPACE")
 
 
-def written(mark: bytes, record: Record, noted: Noted) -> bytes:
-    """The value of a record."""
-    return mark + packed(record, asdict(noted))
+def written(mark: bytes, record: Record, noted: Noted, *, one_of_many: bool) -> bytes:
+    """The value of a record. one_of_many: whether others are written in the same request."""
+    return mark + packed(record, asdict(noted), one_of_many=one_of_many)
+
+
+class Key:
+    """A key and its queue, and what this member knows of them.
+
+    state: the last one, None if it may be old. era, store: those of the record when it was read
+    last. ticket: this member's in the queue, 0 if it has none.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = b64encode(f"frazil/record/{name}".encode()).decode()
+        self.queue = b64encode(f"frazil/queue/{name}".encode()).decode()
+        self.state: State | None = None
+        self.era, self.store, self.ticket = "", 0, 0
+
+    @property
+    def crowded(self) -> bool:
+        """Whether a member was waiting with a ticket when the key was read."""
+        return self.state is not None and self.state.tail > self.state.served
+
+    def unchanged(self, state: State, *, alone: bool) -> list[dict[str, Any]]:
+        """The conditions for an unchanged key: its revision and its mark.
+
+        alone: whether the request has no conditions for other keys. Of many keys the mark is
+        enough, and etcd does not allow more conditions.
+        """
+        asked: list[dict[str, Any]] = []
+        same = {"key": self.name, "target": "MOD", "mod_revision": state.modified}
+        if alone or not state.value:
+            asked.append(same | {"result": "EQUAL"})
+        if state.value:
+            for result, bound in ("GREATER", state.mark), ("LESS", state.mark + b"\xff"):
+                mark = {"target": "VALUE", "value": b64encode(bound).decode(), "result": result}
+                asked.append({"key": self.name} | mark)
+        return asked
+
+    def drawn(self, answer: dict[str, Any]) -> int:
+        """The ticket, by the answer to a write of the queue."""
+        before = answer.get("prev_kv", {"key": self.queue})
+        if before["key"] != self.queue or "header" not in answer or "responses" in answer:
+            raise ValueError("it is about another key")
+        return int(before.get("version", 0)) + 1
+
+
+def look(keys: Sequence[Key]) -> list[dict[str, Any]]:
+    """The requests that read keys and their queues."""
+    return [{"request_range": {"key": name}} for name in _names(keys)]
+
+
+def found(keys: Sequence[Key], answer: dict[str, Any]) -> list[State]:
+    """The states of keys, by the answer to these requests."""
+    return State.read(answer, _names(keys))
+
+
+def _names(keys: Sequence[Key]) -> list[str]:
+    return [name for key in keys for name in (key.name, key.queue)]

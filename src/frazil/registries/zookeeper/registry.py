@@ -98,8 +98,10 @@ class ZookeeperRegistry(ShelvedRegistry):
             changes = Changes(names, records)
             known = next((record.incarnation for record in records if record.sid), "")
             yield records, _incarnation(state, known)
-            if changed := {name: packed(record) for name, record, _ in changes}:
-                link.write(state.nodes[: len(names)], changed)
+            if changed := list(changes):
+                many = len(changed) > 1
+                values = {name: packed(record, one_of_many=many) for name, record, _ in changed}
+                link.write(state.nodes[: len(names)], values)
 
     def examine(self) -> StoreReport:
         before_us = wall_us()

@@ -78,7 +78,7 @@ def test_a_look_does_not_use_up_the_notice(own_cluster, tmp_path, name):
 def test_a_ticket_does_not_use_up_the_notice(own_cluster, tmp_path, name):
     restored(own_cluster, tmp_path, new(own_cluster.url, name, TICKETS, 1))
     registry = connect(own_cluster.url, name, TICKETS)
-    registry._queue(0.0)  # over a new connection, before the record is read
+    registry._queue(registry.key(), 0.0)  # over a new connection, before the record is read
     refused(registry)
 
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen
+from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot
 from frazil.errors import ClockError, ConfigError, RegistryUnavailable
@@ -23,7 +23,9 @@ from frazil.system.clock import boot_ns
 from tests.needs import needs
 from tests.servers import etcd as servers
 from tests.servers.database import free_port
-from tests.tools.verbs import ONE_RECORD, grant, mint, new
+from tests.tools.verbs import ONE_RECORD, grant, mint, new, renew
+
+TWO_SHELVES = frazil.scheme("sign:1=0 time:41 node:9 sequence:13 @1ms since 2016-02-18")
 
 
 @pytest.fixture
@@ -85,9 +87,9 @@ class TestRequests:
         registry, other = new(cluster.url, name), connect(cluster.url, name, ONE_RECORD)
         mint(other)
         mint(registry)
-        state = registry._state
+        state = registry.key().state
         changed = bytes(reversed(state.mark)) + state.value[len(state.mark) :]
-        registry._state = etcd.replace(state, value=changed)
+        registry.key().state = etcd.replace(state, value=changed)
         assert mint(registry).seen.revision == 3
         assert len(mint(other).seen.sid) == 16
 
@@ -99,18 +101,71 @@ class TestRequests:
 
     def test_a_key_of_another_program(self, cluster, name):
         registry = connect(cluster.url, name, ONE_RECORD)
-        cluster.members[0].ask("kv/put", {"key": registry._key, "value": "eA=="})
+        cluster.members[0].ask("kv/put", {"key": registry.key().name, "value": "eA=="})
         with pytest.raises(ConfigError, match="written by another program"):
             mint(registry)
 
     def test_an_abandoned_ticket_is_skipped(self, cluster, name):
         registry, other = new(cluster.url, name), connect(cluster.url, name, ONE_RECORD)
         for _ in range(3):
-            cluster.members[0].ask("kv/put", {"key": registry._tail, "value": ""})
+            cluster.members[0].ask("kv/put", {"key": registry.key().queue, "value": ""})
         for _ in range(3):
             mint(registry)
             mint(other)
         assert mint(registry).seen.revision == 7
+
+
+class TestShelves:
+    """A namespace with two keys, and members with claims of the second one."""
+
+    @pytest.fixture
+    def member(self, cluster, name):
+        registry = new(cluster.url, name, TWO_SHELVES)
+        claim = grant(registry)
+        while claim.seen.shelf == 0:
+            claim = grant(registry)
+        return registry, claim
+
+    def test_one_round_trip_without_a_conflict(self, member, monkeypatch):
+        registry, claim = member
+        asked = []
+        post = Link.post
+        monkeypatch.setattr(
+            Link, "post", lambda self, path, *more: asked.append(path) or post(self, path, *more)
+        )
+        for more in range(3):
+            assert renew(registry, claim, more).seen.shelf == 1
+        assert asked == ["kv/txn"] * 3
+
+    @pytest.mark.parametrize("how", ["lost", "put back", "made again"])
+    def test_what_becomes_of_the_first_shelf_is_noticed_on_the_second(
+        self, cluster, member, name, how
+    ):
+        """Nothing was read since: the step that writes the second one finds the first changed."""
+        (registry, claim), server = member, cluster.members[0]
+        first = {"key": registry.key(0).name}
+        early = server.ask("kv/range", first)["kvs"][0]["value"]
+        if how == "put back":
+            mint(registry, 4000)
+            server.ask("kv/put", first | {"value": early})
+        else:
+            server.ask("kv/deleterange", first)
+        if how == "made again":
+            grant(connect(cluster.url, name, ONE_RECORD))
+            with pytest.raises(ConfigError, match="has the layout"):
+                renew(registry, claim)
+            return
+        assert isinstance(renew(registry, claim), Lost)
+        assert isinstance(grant(registry), Wait)
+        with registry.step() as (record, incarnation):
+            assert record.incarnation == incarnation
+
+    def test_a_namespace_is_not_new_if_only_its_first_shelf_is_missing(self, cluster, member, name):
+        registry, _ = member
+        cluster.members[0].ask("kv/deleterange", {"key": registry.key(0).name})
+        for scheme in TWO_SHELVES, ONE_RECORD:
+            with pytest.raises(ConfigError, match="already has a record"):
+                new(cluster.url, name, scheme)
 
 
 class TestClock:
@@ -154,7 +209,7 @@ class TestClock:
 
 class TestMany:
     def test_uniqueid_with_all_generators_of_all_clusters(self, cluster, name):
-        """32,768 slots in one value; etcd takes no request over 1.5 MiB."""
+        """32,768 slots, in one step; etcd takes no request over 1.5 MiB."""
         schemes = [frazil.scheme("uniqueid-spread", fields={"cluster": c}) for c in range(16)]
         first = new(cluster.url, name, schemes[0])
         now = first.terms.tick_at(clock.wall_us())
@@ -165,7 +220,7 @@ class TestMany:
                     now + n % 4000, now, secrets.token_hex(8), f"web-{n % 500}.example:{n % 9}"
                 )
                 record.slots.put(n, slot)
-        assert len(first._state.value) < 1_400_000
+        assert sum(len(first.key(n).state.value) for n in range(first.count)) < 1_400_000
         for scheme in schemes[::5]:
             registry = connect(cluster.url, name, scheme)
             assert mint(registry).slot in registry.terms.slots

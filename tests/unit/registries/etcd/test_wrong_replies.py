@@ -113,7 +113,7 @@ def test_a_new_connections_question_for_the_log(wire, first):
     if first == "write":
         mint(registry)
         wire.cut()
-    wire.say(wire.heard("kv/txn", {"success": registry._look}))
+    wire.say(wire.heard("kv/txn", {"success": etcd.look([registry.key()])}))
     with pytest.raises(RegistryUnavailable, match=NOT_AN_ANSWER):
         mint(registry)
     wire.say(b"", 0)
@@ -124,7 +124,7 @@ def test_a_read_of_the_same_key_is_not_a_successful_write(wire, registry):
     """Another member wrote first, and the reply is the answer to a member that has read that."""
     other = connect(registry.url, registry.namespace, ONE_RECORD)
     taken = mint(other)
-    wire.say(wire.heard("kv/txn", {"success": registry._look}), 1)
+    wire.say(wire.heard("kv/txn", {"success": etcd.look([registry.key()])}), 1)
     claim = mint(registry)
     assert wire.times == 0
     assert claim.seen.revision == taken.seen.revision + 1
@@ -132,10 +132,10 @@ def test_a_read_of_the_same_key_is_not_a_successful_write(wire, registry):
 
 
 def test_a_ticket_is_drawn_again(wire, registry):
-    wire.say(wire.heard("kv/txn", {"success": registry._look}), 1)
-    registry._queue(0.0)
+    wire.say(wire.heard("kv/txn", {"success": etcd.look([registry.key()])}), 1)
+    registry._queue(registry.key(), 0.0)
     assert wire.times == 0
-    assert registry._ticket > 0
+    assert registry.key().ticket > 0
 
 
 def test_users_see_the_cause(wire, registry, monkeypatch):
