@@ -150,8 +150,7 @@ class SimulatedRegistry(ShelvedRegistry):
             world.marks.hit("counter refused")
             error = refused
         except AllNeeded as refused:
-            full = refused.full_ticks is not None
-            world.marks.hit("no slot is free on a shelf" if full else "all shelves asked")
+            world.marks.hit("no slot is free on a shelf" if refused.full else "all shelves asked")
             error = refused
         except FrazilError as refused:
             error = refused

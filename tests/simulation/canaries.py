@@ -276,14 +276,6 @@ class SharesASlot(SimulatedRegistry):
             self._shares[shelf] = replace(terms, slots=slots)
 
 
-class NoticedAlone(SimulatedRegistry):
-    """A shelf that shows a loss is made again alone, and the others go on."""
-
-    def _on(self, shelf, verb, ask, *, free=False):
-        terms, self._token = self._shares[shelf], ask.token
-        return self.perform(lambda record, *now: verb(record, terms, ask, *now), shelf)
-
-
 CANARIES = {
     case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(walk=case)
     for case in (
@@ -324,6 +316,5 @@ CANARIES = {
     "CallsOnce": Parts(timed=CallsOnce),
     "ForkUnnoticed": Parts(notices_forks=False),
     "SharesASlot": Parts(registry=SharesASlot),
-    "NoticedAlone": Parts(registry=NoticedAlone),
     "RepliesUnmatched": Parts(matches_replies=False),
 }

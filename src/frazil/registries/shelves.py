@@ -9,16 +9,16 @@ may have been lost, put back, or made again with other terms.
 
 **Which shelf.** A renewal and a release go to the shelf of their claim. A grant goes to the one
 that the member heard of last, whose revision tells of a loss that the store does not show; a
-newcomer goes to any. If no slot is free there, the others are asked, and then a slot is shared
-where that is possible first. So in a full namespace a grant takes a step for each shelf, and one
-more.
+newcomer goes to any, by its random token. If no slot is free there, all shelves are asked in a
+second step, which finds a free slot on another one, or the slot that can be shared first.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import TypeVar
+from zlib import crc32
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
@@ -26,7 +26,6 @@ from frazil.claims.shelves import count_in, counted, divided, head, share, unite
 from frazil.errors import ConfigError, Misuse, Stopped
 from frazil.inputs.url import Url
 from frazil.registries.base import Answer, RecordRegistry
-from frazil.system.chance import shuffled
 
 Reply = TypeVar("Reply", bound=LastSeen | Claim | Wait | Lost)
 Verb = Callable[[Record, Terms, VerbRequest, int, str], Reply]
@@ -37,12 +36,12 @@ _RECOUNTS = 3
 class AllNeeded(Exception):
     """Raised in a step on one shelf that is not enough, so that nothing is saved.
 
-    full_ticks: if no slot is free there, how long a slot is not; else None.
+    full: whether no slot is free there.
     """
 
-    def __init__(self, full_ticks: int | None = None) -> None:
+    def __init__(self, *, full: bool = False) -> None:
         super().__init__()
-        self.full_ticks = full_ticks
+        self.full = full
 
 
 class Changes:
@@ -79,8 +78,8 @@ class ShelvedRegistry(RecordRegistry):
         Those that have ``Changes`` are saved durably, all in one step, when the block ends;
         if it raises, none is. beside: further records, of which only the head is needed. They are
         read without a lock, no earlier than the clock, and are not saved. A store that cannot read
-        them so compares them after the save, and raises AllNeeded: then what it saved is as after
-        a lost answer.
+        them so compares them after the save, and repeats the step if one has changed: then what it
+        saved is as after a lost answer.
         """
 
     def name_of(self, shelf: int) -> str:
@@ -162,25 +161,13 @@ class ShelvedRegistry(RecordRegistry):
         self._shares = [share(self.terms, shelf, count) for shelf in range(count)]
 
     def _somewhere(self, verb: Verb[Claim | Wait], ask: VerbRequest) -> Claim | Wait:
+        known = ask.seen.shelf if ask.seen.sid else self.count
         if self.count > 1:
-            try:
-                return self._first_free(verb, ask)
-            except AllNeeded:
-                pass
-        return self._everywhere(verb, ask)
-
-    def _first_free(self, verb: Verb[Claim | Wait], ask: VerbRequest) -> Claim | Wait:
-        """A claim of a slot that is free on any shelf; else what can be shared first."""
-        full: dict[int, int] = {}
-        known = ask.seen.shelf if ask.seen.sid else -1
-        for shelf in sorted(shuffled(range(self.count)), key=lambda shelf: shelf != known):
-            try:
+            any_of_them = crc32(ask.token.encode()) % self.count
+            shelf = known if known < self.count else any_of_them
+            with suppress(AllNeeded):
                 return self._on(shelf, verb, ask, free=True)
-            except AllNeeded as error:
-                if error.full_ticks is None:
-                    raise
-                full[shelf] = error.full_ticks
-        return self._on(min(full, key=lambda shelf: full[shelf]), verb, ask)
+        return self._everywhere(verb, ask)
 
     def _at_home(self, verb: Verb[Reply], ask: VerbRequest) -> Reply:
         if self.count > 1 and ask.held is not None:
@@ -207,8 +194,8 @@ class ShelvedRegistry(RecordRegistry):
                 raise AllNeeded from None
             if head(record) != before or self._stepped(record, offset_us):
                 raise AllNeeded
-            if free and (ticks := _ticks_until(reply, terms)):
-                raise AllNeeded(ticks)
+            if free and not _begins_now(reply, terms):
+                raise AllNeeded(full=True)
             return reply
 
         return _from(shelf, self.perform(alone, shelf))
@@ -244,12 +231,9 @@ class ShelvedRegistry(RecordRegistry):
         return self.kept(self.step(shelf, at), verb)
 
 
-def _ticks_until(reply: object, terms: Terms) -> int:
-    """How long a grant has to wait: a slot that is shared begins later than now."""
-    if isinstance(reply, Claim):
-        return reply.start - terms.tick_at(reply.now_us)
-    assert isinstance(reply, Wait)
-    return terms.horizon_ticks + reply.wait_us // terms.tick_us
+def _begins_now(reply: object, terms: Terms) -> bool:
+    """Whether it is a claim of a slot that was free: one that is shared begins later."""
+    return isinstance(reply, Claim) and reply.start <= terms.tick_at(reply.now_us)
 
 
 def _told(ask: VerbRequest, shelf: int) -> VerbRequest:

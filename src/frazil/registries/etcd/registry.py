@@ -88,7 +88,7 @@ class _ConflictError(Exception):
     """The key changed since it was read: the verb must be computed again."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Read:
     """A key in a step: its state, the record, and what is noted beside it when it is written."""
 
@@ -241,7 +241,9 @@ class EtcdRegistry(ShelvedRegistry):
             self._mark_lost(list(ours.values()))
             raise
         if changed := [ours[name] for name, *_ in changes]:
-            self._write(list(ours.values()), changed, reads[len(names) :])
+            # A head that changes is written to all shelves, so the others need not be as they were.
+            others = [each for each in (reads[0], *reads[len(names) :]) if each not in changed]
+            self._write(changed, others)
 
     def close(self) -> None:
         self._links.close()
@@ -276,7 +278,7 @@ class EtcdRegistry(ShelvedRegistry):
                 changed.append(replace(each, record=record, noted=replace(each.noted, era=was.era)))
         if changed:
             with suppress(FrazilError, _ConflictError):  # then this member remembers it
-                self._write(ours, changed)
+                self._write(changed)
 
     def _states(self, keys: Sequence[Key]) -> list[State]:
         """The states of keys; they are read if one is not known."""
@@ -303,16 +305,14 @@ class EtcdRegistry(ShelvedRegistry):
             key.era, key.store = was.era, state.store
         self._index = next((state.index for state in states if state.index), self._index)
 
-    def _write(
-        self, ours: Sequence[_Read], changed: Sequence[_Read], others: Sequence[_Read] = ()
-    ) -> None:
-        """Write the changed records, if none of ``ours`` has changed since it was read.
+    def _write(self, changed: Sequence[_Read], others: Sequence[_Read] = ()) -> None:
+        """Write the changed records, if they are in etcd as they were read.
 
-        Raises AllNeeded if the head of another one has; the records are written then, and what was
-        granted in them is as after a lost answer.
+        If the head of another one is not, that is a conflict, too; but they are written then, and
+        what was granted in them is as after a lost answer.
         """
         mark = secrets.token_hex(8).encode()
-        states = self._send(mark, ours, changed, others)
+        states = self._send(mark, changed, others)
         if any(states[each.key].mark != mark for each in changed):
             for key, state in states.items():
                 key.state = state
@@ -333,21 +333,21 @@ class EtcdRegistry(ShelvedRegistry):
         self._index = (states[changed[0].key].index or self._index) + 1  # at least
         for each in others:
             if head(self._record(states[each.key])[0]) != head(each.record):
-                raise AllNeeded
+                raise _ConflictError
 
     def _send(
-        self, mark: bytes, ours: Sequence[_Read], changed: Sequence[_Read], others: Sequence[_Read]
+        self, mark: bytes, changed: Sequence[_Read], others: Sequence[_Read]
     ) -> dict[Key, State]:
-        """Send such a transaction; returns the states after it, of all keys if it failed."""
+        """Send such a transaction; returns the states after it."""
         many = len(changed) > 1
         values = [written(mark, each.record, each.noted, one_of_many=many) for each in changed]
-        keys = [each.key for each in (*ours, *others)]
+        keys = [each.key for each in (*changed, *others)]
         missing = [each for each in others if not each.state.value]
         body = {
             "compare": [
                 condition
-                for each in (*ours, *missing)
-                for condition in each.key.unchanged(each.state, alone=len(ours) == 1)
+                for each in (*changed, *missing)
+                for condition in each.key.unchanged(each.state, alone=not many)
             ],
             "success": [
                 {"request_put": {"key": each.key.name, "value": b64encode(value).decode()}}

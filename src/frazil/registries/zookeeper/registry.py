@@ -101,7 +101,9 @@ class ZookeeperRegistry(ShelvedRegistry):
             if changed := list(changes):
                 many = len(changed) > 1
                 values = {name: packed(record, one_of_many=many) for name, record, _ in changed}
-                link.write(state.nodes[: len(names)], values)
+                # A head that changes is written to all shelves, so others may change meanwhile.
+                nodes = [node for node in state.nodes if node.name in (names[0], *values)]
+                link.write(nodes, values)
 
     def examine(self) -> StoreReport:
         before_us = wall_us()

@@ -1,0 +1,158 @@
+"""Thousands of members on one server: ``python -m evidence.benchmarks.members [STORE...]``.
+
+Each member is a generator of its own, with a claim that it renews; a process has many of them, and
+the server cannot tell them from as many processes. All members of a store belong to one namespace.
+They start as fast as the machine can, then each takes an ID every two seconds, and in the second
+minute a tenth of them is closed and opened again, one after the other.
+
+Measured are the time from opening a generator to its first ID, at the start and for those opened
+later; the IDs that had to wait because a renewal was late; and the processor time of the server.
+The store is one that the tests start on this machine, which it shares with the members. Prints a
+table in Markdown. The exit code is 1 if an ID repeats.
+"""
+
+import argparse
+import multiprocessing
+import os
+import platform
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import quantiles
+from typing import NamedTuple
+
+import frazil
+from evidence.benchmarks.claims import STORES
+
+__all__ = ["main"]
+
+_LAYOUT = "sign:1=0 time:41 node:16 sequence:6 @1ms since 2025-01-01"
+_SERVERS = ("valkey-server", "postgres", "mariadbd", "etcd", "java")
+_PERIOD_S = 2.0
+_AGAIN = 10  # one of so many members is opened again
+_TICKS_HZ = os.sysconf("SC_CLK_TCK")
+
+
+class _Told(NamedTuple):
+    """What a process tells: times of first IDs, in seconds, and all IDs."""
+
+    at_start_s: list[float]
+    later_s: list[float]
+    late: int
+    failures: int
+    issued: list[int]
+
+
+def _open(url: str, issued: list[int]) -> tuple[frazil.Generator, float]:
+    began = time.perf_counter()
+    ids = frazil.open(url, _LAYOUT, namespace="members", timeout=60)
+    issued.append(ids())
+    return ids, time.perf_counter() - began
+
+
+def _live(url: str, members: int, seconds: float) -> _Told:
+    """The life of a process with so many members, after all have started."""
+    told = _Told([], [], 0, 0, [])
+    crowd = []
+    for _ in range(members):
+        ids, took_s = _open(url, told.issued)
+        crowd.append(ids)
+        told.at_start_s.append(took_s)
+    begin, late, failures = time.monotonic(), 0, 0
+    again = members // _AGAIN
+    while (passed_s := time.monotonic() - begin) < seconds:
+        for n, ids in enumerate(crowd):
+            told.issued.append(ids())
+            due = again * (passed_s - seconds / 2) / (seconds / 2)
+            if len(told.later_s) < due:
+                late, failures = _left(ids, late, failures)
+                crowd[n], took_s = _open(url, told.issued)
+                told.later_s.append(took_s)
+        time.sleep(max(0.0, _PERIOD_S - (time.monotonic() - begin - passed_s)))
+    for ids in crowd:
+        late, failures = _left(ids, late, failures)
+    return told._replace(late=late, failures=failures)
+
+
+def _left(ids: frazil.Generator, late: int, failures: int) -> tuple[int, int]:
+    """Close a member; the counts with its own. Its first ID had to wait for a claim."""
+    status = ids.status()
+    ids.close()
+    return late + status.waits - 1, failures + status.failures
+
+
+def _server_cpu_s() -> float:
+    """The processor time of the servers that are descendants of this process."""
+    stats = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = entry.read_text().partition("(")[2].rpartition(")")
+        except OSError:
+            continue  # it has ended
+        stats[int(entry.parent.name)] = name, rest.split()
+    found = 0
+    for pid, (name, rest) in stats.items():
+        parent = int(rest[1])
+        while parent in stats and parent != os.getpid():
+            parent = int(stats[parent][1][1])
+        if parent == os.getpid() and name.startswith(_SERVERS) and pid != os.getpid():
+            found += sum(map(int, rest[11:13]))
+    return found / _TICKS_HZ
+
+
+def _row(kind: str, members: int, processes: int, horizon: str, seconds: float) -> tuple[str, int]:
+    """The row of a store, and how many IDs repeat."""
+    with STORES[kind]() as server:
+        url = server + ("&" if "?" in server else "?") + f"horizon={horizon}"
+        frazil.init(url, _LAYOUT, namespace="members", new=True)
+        began, cpu_s = time.monotonic(), _server_cpu_s()
+        with multiprocessing.get_context("spawn").Pool(processes) as pool:
+            each = [(url, members // processes, seconds)] * processes
+            told = pool.starmap(_live, each, chunksize=1)
+            cpu = (_server_cpu_s() - cpu_s) / (time.monotonic() - began)
+    issued = [n for one in told for n in one.issued]
+    repeats = len(issued) - len(set(issued))
+    times = []
+    for some in ([t for one in told for t in one.at_start_s], [t for o in told for t in o.later_s]):
+        percent = quantiles(some, n=100)
+        times.append(f"{percent[49] * 1e3:,.0f}, {percent[98] * 1e3:,.0f} ms")
+    late, failures = sum(one.late for one in told), sum(one.failures for one in told)
+    row = (
+        f"| {kind} | {members:,} | {horizon} | {times[0]} | {times[1]} | {late} | {failures} | "
+        f"{cpu:.0%} | {len(issued):,} | {repeats} |"
+    )
+    return row, repeats
+
+
+def main() -> int:
+    """Measure the stores that are named, or all servers."""
+    servers = [kind for kind in STORES if kind != "sqlite"]
+    parser = argparse.ArgumentParser(prog="python -m evidence.benchmarks.members")
+    parser.add_argument("kinds", nargs="*", default=servers, help=" ".join(servers))
+    parser.add_argument("--members", type=int, default=10_000)
+    parser.add_argument("--processes", type=int, default=10)
+    parser.add_argument("--horizon", default="30s")
+    parser.add_argument("--seconds", type=float, default=120)
+    options = parser.parse_args()
+    print(
+        "| Store | members | horizon | first ID at the start: p50, p99 | of those opened later "
+        "| late renewals | failed calls | server's CPU | IDs | repeats |\n"
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+    )
+    repeats = 0
+    for kind in options.kinds:
+        row, again = _row(
+            kind, options.members, options.processes, options.horizon, options.seconds
+        )
+        print(row, flush=True)
+        repeats += again
+    date = f"{datetime.now(UTC):%Y-%m-%d}"
+    version = f"frazil {frazil.__version__}, Python {platform.python_version()}"
+    load = os.getloadavg()[0]
+    print(f"\n{date}, {version}, {os.cpu_count()} cores, load average {load:.1f}")
+    return 1 if repeats else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
