@@ -21,8 +21,8 @@ from evidence.simulator.violation import Violation
 from frazil.claims.claim import Claim, LastSeen, VerbRequest, Wait
 from frazil.errors import FrazilError
 from frazil.generator.calls import Call, Calls, Gate
-from frazil.generator.kept_walk import walk_arguments
 from frazil.generator.order import Marks
+from frazil.generator.request import walk_arguments
 from frazil.system.process import ProcessIdentity
 from frazil.system.steps import run_by
 from frazil.walk.walk import FORKED, SPENT, Pause, Walk

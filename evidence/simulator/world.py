@@ -32,9 +32,9 @@ from frazil.claims.claim import LastSeen, VerbRequest
 from frazil.claims.record import Record
 from frazil.claims.shelves import counted, divided, united
 from frazil.generator.block_policy import BlockPolicy
-from frazil.generator.kept_walk import walk_arguments
 from frazil.generator.order import Order as IdOrder
 from frazil.generator.order import rises
+from frazil.generator.request import walk_arguments
 from frazil.generator.timed_policy import TimedPolicy
 from frazil.registries.base import terms_of
 from frazil.schemes.scheme import Scheme, scheme

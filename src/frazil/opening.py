@@ -7,11 +7,9 @@ same way. ``aio.open``, the command and the service take the same arguments, and
 """
 
 from collections.abc import Mapping
-from typing import Never, TypedDict
+from typing import TYPE_CHECKING, Never, TypedDict
 
 from frazil.errors import ConfigError, brief
-from frazil.generator.generator import Generator
-from frazil.generator.local import open_request
 from frazil.generator.mint import mint
 from frazil.generator.request import Duration, Request
 from frazil.inputs.arguments import check_fields, check_whole, expect, refuse_unknown
@@ -21,7 +19,11 @@ from frazil.inputs.url import Url, UrlInput, url_of
 from frazil.registries.base import Registry, terms_of
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as scheme_of
+from frazil.system.imports import load
 from frazil.system.process import ProcessIdentity
+
+if TYPE_CHECKING:
+    from frazil.generator.generator import Generator
 
 __all__ = ["OpenOptions", "TaskOptions", "make_request", "mint_ids", "mint_request", "open_ids"]
 
@@ -59,7 +61,7 @@ def open_ids(
     keep: Duration = "1min",
     registry: Registry | None = None,
     **unknown: Never,
-) -> Generator:
+) -> "Generator":
     """A generator of unique IDs. Contacts nothing until the first ID is requested.
 
     url: a registry: ``sqlite:///path`` (or a Path), ``redis://host``, ``postgresql://host/db``,
@@ -92,7 +94,7 @@ def open_ids(
     """
     options = locals()  # at the beginning: all arguments, and nothing else
     refuse_unknown("open", open_ids, options.pop("unknown"))
-    return open_request(make_request(**options))
+    return _opened(make_request(**options))
 
 
 def mint_ids(
@@ -200,5 +202,10 @@ def _minted(n: int, request: Request) -> list[int]:
     """
     if request.url.opened_by.maker == "registry":
         return mint(n, request, request.connect())
-    with open_request(request) as ids:
+    with _opened(request) as ids:
         return ids.take(n)
+
+
+def _opened(request: Request) -> "Generator":
+    generator: Generator = load("frazil.generator.local").open_request(request)  # none to mint
+    return generator

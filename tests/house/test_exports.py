@@ -30,6 +30,12 @@ before = set(sys.modules)
 import frazil
 print(json.dumps(sorted({name.split(".")[0] for name in set(sys.modules) - before})))
 """
+FIRST_ID = """
+import json, sys
+import frazil
+frazil.mint(1, sys.argv[1])
+print(json.dumps(sorted(sys.modules)))
+"""
 WITH_SETTINGS = """
 from django.conf import settings
 settings.configure()
@@ -133,6 +139,19 @@ def test_import_loads_no_loop_and_no_network() -> None:
     """Heavy parts of the standard library, and those that only what is asked for needs."""
     heavy = {"asyncio", "http", "multiprocessing", "ssl", "unittest"}
     assert new_modules() & {*heavy, "dataclasses", "inspect", "re", "threading"} == set()
+
+
+def test_the_first_id_loads_no_generator_and_no_openssl(tmp_path: Path) -> None:
+    """What nobody needs who calls ``mint`` once, as in a cloud function or a shell loop."""
+    url = f"sqlite:{tmp_path}/claims.db?horizon=5ms"
+    frazil.mint(1, url)  # a new namespace waits, and the wait needs more
+    command = [sys.executable, "-c", FIRST_ID, url]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = set(json.loads(answer.stdout))
+    own = {f"frazil.generator.{name}" for name in ("complaints", "generator", "keeper", "local")}
+    assert loaded & {*own, "frazil.registries.doctor", "frazil.schemes.shuffle"} == set()
+    foreign = {"_hashlib", "asyncio", "logging", "queue", "random", "socket", "uuid"}
+    assert loaded & foreign == set()
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

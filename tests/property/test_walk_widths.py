@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frazil
-from frazil.generator.kept_walk import walk_arguments
+from frazil.generator.request import walk_arguments
 from frazil.walk import walk as walk_in_use
 from tests.unit.walk.test_walk import MS, interpreted, manual_identity
 

@@ -56,7 +56,7 @@ class NoToken(Record):
 
     def _held(self, ask):
         slot = self.slots.get(ask.held.slot)
-        return ask.held, replace(slot, until=ask.held.until, start=0)
+        return ask.held, slot._replace(until=ask.held.until, start=0)
 
 
 class RenewsWithoutToken(Record):

@@ -15,10 +15,10 @@ Units: ``_ticks`` and plain axis values count from the layout's epoch; ``_us`` a
 """
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import NamedTuple
 
 from frazil.errors import ConfigError
+from frazil.system.digest import digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Terms:
     @property
     def fingerprint(self) -> str:
         """A short text that differs if any of the terms that matter does."""
-        return _digest(f"{self.identity} {self.tick_us} {self.epoch_us} {self.horizon_ticks}")
+        return digest(f"{self.identity} {self.tick_us} {self.epoch_us} {self.horizon_ticks}")
 
     def tick_at(self, us: int) -> int:
         """The tick of a moment (microseconds since 1970)."""
@@ -210,8 +210,7 @@ class LossNoticed(ConfigError):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(NamedTuple):
     """One slot and its holder. since_us: the moment of the holder's grant."""
 
     slot: int
@@ -222,8 +221,7 @@ class Holding:
     since_us: int
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """A copy of a record's contents.
 
     layout and fingerprint: of its terms. now_us: the registry's clock. away: the errors of the
@@ -235,10 +233,3 @@ class Snapshot:
     now_us: int
     holdings: tuple[Holding, ...]
     away: tuple[str, ...] = ()
-
-
-@lru_cache(maxsize=64)  # every verb needs it
-def _digest(text: str) -> str:
-    from hashlib import sha256  # loads OpenSSL, which is slower than all of frazil
-
-    return sha256(text.encode()).hexdigest()[:16]

@@ -5,12 +5,10 @@ so a record of 65,536 node numbers stores only the slots that were used.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """A slot's first tick not yet granted, where its last claim began, and its last holder."""
 
     until: int = 0

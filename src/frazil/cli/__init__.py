@@ -20,7 +20,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -118,6 +117,8 @@ class _Formatter(click.HelpFormatter):
     """
 
     def __init__(self, *, width: int | None, max_width: int | None) -> None:
+        from shutil import get_terminal_size  # slow to load
+
         columns = get_terminal_size().columns
         self._narrow = width is None and columns < _CLICK_LEAST + 2
         super().__init__(width=columns if self._narrow else width, max_width=max_width)

@@ -6,7 +6,6 @@ step, and many come from a generator, in chunks of a quarter of a second of the 
 chunk is printed before the next is made.
 """
 
-import json
 import sys
 from collections.abc import Iterator
 
@@ -14,10 +13,7 @@ import click
 
 from frazil.cli import _signals
 from frazil.cli._options import json_option, request_options, typed_command
-from frazil.cli.show import terminal
-from frazil.cli.show.progress import progress
 from frazil.errors import TryLater
-from frazil.generator.local import open_request
 from frazil.generator.request import Request
 from frazil.inputs.duration import wait_text
 from frazil.opening import mint_request
@@ -74,13 +70,14 @@ def command(*, count: int, request: Request, after: tuple[str, ...], as_json: bo
       frazil mint --after 1426121518768717824
     """
     scheme = request.scheme
-    head = json.dumps({"scheme": scheme.name, "namespace": request.namespace})
-    separator = f'{head[:-1]}, "ids": [\n '
+    separator = _json_head(request) if as_json else ""
     written = 0
 
     def printed() -> str:
+        from frazil.cli.show.terminal import counted
+
         end = "the JSON is incomplete" if as_json else "the last line is complete"
-        return f"{terminal.counted(written, 'ID')} printed; {end}" if written else "no ID printed"
+        return f"{counted(written, 'ID')} printed; {end}" if written else "no ID printed"
 
     with _signals.on_stop(printed):
         for chunk in _chunks(count, request, after):
@@ -98,6 +95,13 @@ def command(*, count: int, request: Request, after: tuple[str, ...], as_json: bo
             click.echo("]}")
 
 
+def _json_head(request: Request) -> str:
+    from json import dumps  # slow to load
+
+    head = dumps({"scheme": request.scheme.name, "namespace": request.namespace})
+    return f'{head[:-1]}, "ids": [\n '
+
+
 def _chunks(count: int, request: Request, after: tuple[str, ...]) -> Iterator[list[int]]:
     """``count`` IDs in non-empty lists."""
     rate_hz = request.scheme.layout.ids_per_second or float(_CHUNK) * 4
@@ -107,6 +111,9 @@ def _chunks(count: int, request: Request, after: tuple[str, ...]) -> Iterator[li
     if count <= chunk and not after:
         yield mint_request(count, request)
         return
+    from frazil.cli.show.progress import progress  # not for one ID
+    from frazil.generator.local import open_request
+
     # On a terminal, the IDs themselves show the progress.
     has_bar = count / rate_hz > _PROGRESS_MIN_S and not sys.stdout.isatty()
     bar = progress("minting", count, shown=has_bar)

@@ -23,7 +23,6 @@ another one.
 import os
 import time
 from collections.abc import Generator
-from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -32,10 +31,9 @@ from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import closed, outlook
 from frazil.generator.keeper_thread import Keeper
 from frazil.generator.order import After, Marks, Order, rises
-from frazil.generator.request import Duration, Request, patience_us
+from frazil.generator.request import Duration, Request, patience_us, walk_arguments
 from frazil.generator.status import MARGIN_MOST_S, Status, freed, open_generators
 from frazil.inputs.duration import offset_text
-from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 from frazil.system.cached import Cached
 from frazil.system.clock import boot_ns
@@ -49,35 +47,7 @@ Pauses: TypeAlias = Generator[tuple[int, int], None, None]
 
 _LONGEST_NAP_NS = 50_000_000  # then a close by another thread is noticed
 _NOTICED_NS = 100_000_000  # users of a server notice a longer wait
-_ROW_BITS = 12  # a counter's row: few for a short step at the end of a claim, many for speed
-_CELL_BITS = 62  # a tick's cells: a machine's word, and more than any tick has time for
 _BLOCKS = {"run": 1, "sequence": 1000}
-
-
-def walk_arguments(
-    scheme: Scheme, lead_us: int, seed: int | None, *, clocked: bool = True
-) -> tuple[Any, ...]:
-    """The arguments of ``Walk`` for a scheme, after the identity.
-
-    clocked=False: the whole claim is due at once.
-    """
-    tick_us = scheme.layout.tick_us or 0
-    return *_places(scheme), tick_us * 1000 if clocked else 0, lead_us * 1000, seed
-
-
-@lru_cache(maxsize=64)  # for a child that lives for one ID
-def _places(scheme: Scheme) -> tuple[Any, ...]:
-    """The places of the bits that the walk changes, and the bits that it never changes."""
-    layout = scheme.layout
-    free = {each.name: 0 for each in layout.fields if each.fixed is None}
-    sequence = scheme.positions("sequence")
-    return (
-        scheme.bits,
-        scheme.positions(layout.axis),
-        scheme.positions("node"),
-        sequence[: _ROW_BITS if layout.axis == "sequence" else _CELL_BITS],
-        scheme.pack(**free),
-    )
 
 
 if TYPE_CHECKING or not COMPILED:

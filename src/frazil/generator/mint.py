@@ -9,15 +9,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from frazil.claims.claim import Claim, LastSeen, Terms, Wait
 from frazil.errors import FrazilError, RegistryUnavailable
-from frazil.generator.complaints import Cause, KeeperState, exhausted
 from frazil.generator.journal import Journal
-from frazil.generator.kept_walk import walk_arguments
 from frazil.generator.pacing import Retries, pause_us, report_us
-from frazil.generator.request import Request
+from frazil.generator.request import Request, walk_arguments
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import check_count
 from frazil.registries.base import Registry, reading_ns
@@ -28,6 +26,9 @@ from frazil.system.fork_gate import waiting
 from frazil.system.process import ProcessIdentity, require_gil
 from frazil.system.uninterrupted import apart
 from frazil.walk.walk import Walk
+
+if TYPE_CHECKING:
+    from frazil.generator.complaints import Cause
 
 Answer = TypeVar("Answer")
 
@@ -132,12 +133,12 @@ def _early_ns(claim: Claim, terms: Terms, lead_us: int, read_ns: int) -> int:
     return ((claim.until - 1 - now) * terms.tick_us - lead_us) * 1000 - into_ns - passed_ns
 
 
-def _why_early(claim: Claim, terms: Terms) -> Cause:
+def _why_early(claim: Claim, terms: Terms) -> "Cause":
     """Why a claim is ahead of the clock."""
     return "shared" if claim.start > claim.time(terms)[0] else "many"
 
 
-def _why_wait(registry: Registry, wait: Wait) -> Cause:
+def _why_wait(registry: Registry, wait: Wait) -> "Cause":
     """Why the registry grants nothing."""
     if not wait.guarded:
         return "full"
@@ -151,13 +152,15 @@ def _sleep(
     registry: Registry,
     wait_ns: int,
     deadline_ns: int,
-    why: Callable[[], Cause],
+    why: "Callable[[], Cause]",
     most_ns: int = 1 << 63,
 ) -> None:
     """Sleep, at most ``most_ns``. Raises PoolExhausted if the whole wait exceeds the deadline."""
     if wait_ns <= 0:
         return
     if boot_ns() + wait_ns > deadline_ns:
+        from frazil.generator.complaints import KeeperState, exhausted
+
         state = KeeperState(registry.url, registry.terms, None, 0, why(), wait_ns / 1e9, 0)
         raise exhausted(f"no ID from {registry.url} in time: ", state)
     with waiting():

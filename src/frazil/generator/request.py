@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from frazil.errors import ConfigError, LayoutExhausted, brief
 from frazil.inputs.duration import duration_text, duration_us
@@ -14,6 +15,8 @@ from frazil.system import clock
 Duration: TypeAlias = str | float | timedelta
 
 
+_ROW_BITS = 12  # a counter's row: few for a short step at the end of a claim, many for speed
+_CELL_BITS = 62  # a tick's cells: a machine's word, and more than any tick has time for
 KEEP_US = 60_000_000  # how long a generator keeps its claim after its last ID, by default
 
 
@@ -90,3 +93,29 @@ def refuse_full(scheme: Scheme) -> None:
             "epoch, in a new namespace",
             limit=layout.axis_end,
         )
+
+
+def walk_arguments(
+    scheme: Scheme, lead_us: int, seed: int | None, *, clocked: bool = True
+) -> tuple[Any, ...]:
+    """The arguments of ``Walk`` for a scheme, after the identity.
+
+    clocked=False: the whole claim is due at once.
+    """
+    tick_us = scheme.layout.tick_us or 0
+    return *_places(scheme), tick_us * 1000 if clocked else 0, lead_us * 1000, seed
+
+
+@lru_cache(maxsize=64)  # for a child that lives for one ID
+def _places(scheme: Scheme) -> tuple[Any, ...]:
+    """The places of the bits that the walk changes, and the bits that it never changes."""
+    layout = scheme.layout
+    free = {each.name: 0 for each in layout.fields if each.fixed is None}
+    sequence = scheme.positions("sequence")
+    return (
+        scheme.bits,
+        scheme.positions(layout.axis),
+        scheme.positions("node"),
+        sequence[: _ROW_BITS if layout.axis == "sequence" else _CELL_BITS],
+        scheme.pack(**free),
+    )

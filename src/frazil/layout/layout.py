@@ -22,6 +22,7 @@ from frazil.layout.text import format_layout, parse_layout
 from frazil.layout.values import Values
 from frazil.system import clock
 from frazil.system.cached import Cached
+from frazil.system.digest import digest
 
 Axis = Literal["time", "run", "sequence"]
 
@@ -99,9 +100,7 @@ class Layout:
     @Cached
     def fingerprint(self) -> str:
         """16 hex characters: a hash of the canonical text, equal by chance with odds of 2**-64."""
-        from hashlib import sha256
-
-        return sha256(str(self).encode()).hexdigest()[:16]
+        return digest(str(self))
 
     @property
     def fixed(self) -> dict[str, int]:

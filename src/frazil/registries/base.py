@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import fields, replace
 from functools import lru_cache
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from frazil.claims.claim import (
     Claim,
@@ -27,9 +27,11 @@ from frazil.claims.record import Record
 from frazil.errors import ConfigError, RegistryUnavailable, brief
 from frazil.inputs.masking import masked
 from frazil.inputs.url import Url, parse_url
-from frazil.registries.doctor import COMMON_EVENTS, StoreReport
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
+
+if TYPE_CHECKING:
+    from frazil.registries.doctor import StoreReport
 
 Answer = TypeVar("Answer")
 
@@ -137,7 +139,7 @@ class Registry(Protocol):
         found = self.look()
         return list(found.holdings) if found else []
 
-    def examine(self) -> StoreReport:
+    def examine(self) -> "StoreReport":
         """The store's settings, and the failures it survives. Read-only."""
 
     def close(self) -> None:
@@ -258,8 +260,10 @@ class RecordRegistry(Registry, ABC):
             outcome_known=True,
         )
 
-    def examine(self) -> StoreReport:
+    def examine(self) -> "StoreReport":
         """See Registry. Here: only the events that every store survives."""
+        from frazil.registries.doctor import COMMON_EVENTS, StoreReport
+
         return StoreReport(type(self).__name__, (), COMMON_EVENTS)
 
     def look(self) -> Snapshot | None:

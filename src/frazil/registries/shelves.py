@@ -152,7 +152,7 @@ class ShelvedRegistry(RecordRegistry):
         if count != self.count and layout == self._plain.layout:
             self._count(count)
             return self.look()
-        return replace(found, layout=layout)
+        return found._replace(layout=layout)
 
     def _count(self, count: int) -> None:
         """Have so many shelves from now on."""

@@ -32,6 +32,7 @@ from frazil.schemes.codec import Codec
 from frazil.schemes.presets import PRESETS, Preset
 from frazil.system.cached import Cached
 from frazil.system.clock import to_us
+from frazil.system.digest import digest
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from frazil.schemes.segments import Segment
     from frazil.schemes.shuffle import Shuffle
 
-_MOMENT = re.compile(
+_MOMENT = (
     r"[0-9]{4}-?(?:[0-9]{2}-?[0-9]{2}|W[0-9]{2}-?[1-7])"
     r"(?P<time>[T ][0-9:.,]+(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
 )
@@ -111,10 +112,7 @@ class Scheme:
         """
         if self.shuffle is None:
             return self.layout.fingerprint
-        both = f"{self.layout.fingerprint} {self.shuffle.fingerprint}"
-        from hashlib import sha256
-
-        return sha256(both.encode()).hexdigest()[:16]
+        return digest(f"{self.layout.fingerprint} {self.shuffle.fingerprint}")
 
     def format(self, n: int) -> str:
         """The text of an ID. Raises CodecError for a number of another width."""
@@ -411,7 +409,7 @@ def epoch_us(epoch: datetime | str | int) -> int:
     if isinstance(epoch, str):
         when = None
         # fromisoformat alone reads "+0100" before anything, and "2025W01T05" as a date.
-        if found := _MOMENT.fullmatch(epoch):
+        if found := re.fullmatch(_MOMENT, epoch):
             with suppress(ValueError):
                 moment = datetime.fromisoformat(epoch)
                 when = moment if found["time"] else moment.replace(tzinfo=UTC)

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.errors import ConfigError, LayoutError, brief
 from frazil.system.cached import Cached
+from frazil.system.digest import digest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,9 +134,7 @@ class Shuffle:
     @Cached
     def fingerprint(self) -> str:
         """16 hex characters of the table, whatever its seed or version."""
-        from hashlib import sha256
-
-        return sha256(",".join(map(str, self.table)).encode()).hexdigest()[:16]
+        return digest(",".join(map(str, self.table)))
 
     @property
     def bits(self) -> int:
@@ -244,9 +243,9 @@ def _words_v1(seed: str, bits: int) -> Iterator[int]:
     from hashlib import sha256
 
     for counter in count():
-        digest = sha256(f"frazil shuffle v1 {bits} {counter} {seed}".encode()).digest()
+        hashed = sha256(f"frazil shuffle v1 {bits} {counter} {seed}".encode()).digest()
         for start in range(0, 32, 8):
-            yield int.from_bytes(digest[start : start + 8], "big")
+            yield int.from_bytes(hashed[start : start + 8], "big")
 
 
 def _byte_tables(position: Sequence[int]) -> _Tables:

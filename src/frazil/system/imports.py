@@ -10,7 +10,6 @@ its first use imports 6 modules, which takes longer than a step on a file of cla
 
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from frazil.errors import unfinished
@@ -44,4 +43,6 @@ def text_beside(module: str, name: str) -> str:
 
 def path_beside(module: str, name: str) -> str:
     """The absolute path of that file; in an archive, it begins with the path of the archive."""
+    from pathlib import Path  # slow to load
+
     return str(Path(str(sys.modules[module].__file__)).absolute().with_name(name))

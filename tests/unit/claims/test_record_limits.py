@@ -1,6 +1,6 @@
 """The verbs at their limits: the last that is one way, and the first that is the other."""
 
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import pytest
 
@@ -82,7 +82,7 @@ def test_forward_is_named_only_where_there_is_something_to_lose():
 
 def test_a_slot_stays_as_it_was_read():
     slot = Slot(7, 3, "token")
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         slot.until = 8
     assert not hasattr(slot, "__dict__")
     assert not hasattr(Record(), "__dict__")

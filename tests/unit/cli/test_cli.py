@@ -36,6 +36,15 @@ def test_help_imports_no_slow_module(arguments):
     assert ours == {f"frazil.cli.{name}" for name in modules}
 
 
+def test_one_id_loads_no_generator_and_no_terminal(tmp_path):
+    url = f"sqlite:{tmp_path}/claims.db?horizon=5ms"
+    run = [sys.executable, "-c", LOADED, "mint", "--url", url]
+    answer = subprocess.run(run, capture_output=True, text=True, check=True)
+    loaded = set(json.loads(answer.stdout.splitlines()[-1]))
+    assert "frazil.generator.mint" in loaded
+    assert not loaded & {"frazil.cli.show", "frazil.generator.local", "rich", "textwrap"}
+
+
 def test_an_audit_loads_no_registry_and_no_table_printer(tmp_path):
     (tmp_path / "ids.csv").write_text("id\n1\n", encoding="utf-8")
     run = [sys.executable, "-c", LOADED, "audit", "ids.csv"]  # a long name is wrapped

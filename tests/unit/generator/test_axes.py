@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import frazil
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
-from frazil.generator.kept_walk import walk_arguments
+from frazil.generator.request import walk_arguments
 from frazil.registries import connect
 from frazil.registries.memory import MemoryRegistry
 from tests.tools import waiting

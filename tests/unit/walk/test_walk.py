@@ -370,7 +370,7 @@ def test_a_layout_without_sequence_gives_one_id_a_tick(module):
 
 def walk_of(module, scheme):
     """A walk with a claim, its first tick, and its node."""
-    from frazil.generator.kept_walk import walk_arguments
+    from frazil.generator.request import walk_arguments
 
     identity = manual_identity(module)
     walk = module.Walk(identity, *walk_arguments(scheme, 10**9, None))

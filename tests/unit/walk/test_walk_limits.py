@@ -5,7 +5,7 @@ from array import array
 import pytest
 
 import frazil
-from frazil.generator.kept_walk import walk_arguments
+from frazil.generator.request import walk_arguments
 from tests.unit.walk.test_walk import MS, Toy, manual_identity, module, toy
 
 __all__ = ["module", "toy"]

@@ -4,7 +4,7 @@ import pytest
 
 import frazil
 from frazil.errors import InternalError
-from frazil.generator.kept_walk import walk_arguments
+from frazil.generator.request import walk_arguments
 from tests.unit.walk.test_walk import MS, manual_identity, module
 
 __all__ = ["module"]

@@ -22,6 +22,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from frazil.claims.claim import Snapshot
@@ -30,7 +31,6 @@ from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavaila
 from frazil.inputs.duration import offset_text
 from frazil.inputs.url import Options, Url
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
-from frazil.registries.doctor import StoreReport
 from frazil.registries.sqlite.default_file import prepare_folder, state_folder
 from frazil.registries.sqlite.file import ClaimsFile
 from frazil.registries.sqlite.files import require_folder, require_local
@@ -38,6 +38,9 @@ from frazil.registries.sqlite.slots import SqlSlots
 from frazil.schemes.scheme import Scheme
 from frazil.system.event_log import WARNING, tell
 from frazil.system.uninterrupted import apart
+
+if TYPE_CHECKING:
+    from frazil.registries.doctor import StoreReport
 
 BUSY_US = 10_000_000
 _PASSING = {
@@ -111,7 +114,7 @@ class SqliteRegistry(RecordRegistry):
     def look(self) -> Snapshot | None:
         return apart(super().look) if self.path.exists() else None
 
-    def examine(self) -> StoreReport:
+    def examine(self) -> "StoreReport":
         from frazil.registries.sqlite.doctor import examine
 
         return examine(self.path, self.terms, told_local=self._is_local)
