@@ -14,15 +14,20 @@ Units: wall time in microseconds since 1970-01-01T00:00:00Z (they fit a double e
 year 2255, which Lua in Redis needs), boot time in nanoseconds since some fixed moment.
 """
 
+from __future__ import annotations
+
 import os
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 from frazil.errors import brief
+
+TYPE_CHECKING = False  # as in typing, which is slow to load
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -50,10 +50,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from frazil.errors import InternalError
 
+TYPE_CHECKING = False  # as in typing, which is slow to load
 if TYPE_CHECKING:
     from frazil.system import process
 
