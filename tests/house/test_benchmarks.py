@@ -1,6 +1,7 @@
 """The measuring: that every ID is looked at, that a repeat is seen, and that sums are right."""
 
 import json
+import os
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from evidence.benchmarks import ready, ready_stores
+from evidence.benchmarks import ready, ready_stores, startup
 from evidence.benchmarks.kept import Keeping, Repeats, check
 from evidence.benchmarks.subjects import Work
 from evidence.benchmarks.worker import run_round
@@ -71,6 +72,13 @@ def test_bench_has_a_line_for_each_way(scheme: str) -> None:
     assert take["ratio"] == pytest.approx(take["ns_each"] / lines["list(range)"]["ns_each"])
     made = sum(line["count"] for what, line in lines.items() if what.startswith("ids"))
     assert found["unique"] == made
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="the times of one child are POSIX's")
+def test_each_program_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert startup.main(["--rounds", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("| `") for line in lines) == len(startup._PROGRAMS)
 
 
 def test_bench_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
