@@ -69,9 +69,9 @@ def _interval(ratios: list[float]) -> tuple[float, float, float]:
 
 
 def _compare(kind: str, python: str, turns: int) -> list[tuple[Any, ...]]:
-    with STORES[kind]() as url, ExitStack() as stack:
-        theirs = stack.enter_context(_Version(python, url, "theirs"))
-        ours = stack.enter_context(_Version(sys.executable, url, "ours"))
+    with STORES[kind]() as store, ExitStack() as stack:
+        theirs = stack.enter_context(_Version(python, store.url, "theirs"))
+        ours = stack.enter_context(_Version(sys.executable, store.url, "ours"))
         for number in range(turns + 3):
             for verb in _VERBS:
                 pair = [theirs, ours]
