@@ -1,6 +1,6 @@
 """A fleet: a hundred thousand members of one store, in virtual time.
 
-    python -m evidence.simulator.fleet --members 100000 --servers 32 --node-bits 18 --horizon 60
+    python -m evidence.simulator.fleet --members 100000 --servers 8 --node-bits 18 --horizon 60
     python -m evidence.simulator.fleet --members 0 --starts 200 --life 0.2
     python -m evidence.simulator.fleet --members 512 --loss 20
 
@@ -27,7 +27,7 @@ from evidence.simulator.indexed import IndexedSlots
 from evidence.simulator.violation import Violation
 from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest, Wait
 from frazil.claims.record import Record
-from frazil.reading.fleet_limits import COSTS
+from frazil.reading.fleet_limits import COSTS_US
 from frazil.registries.base import terms_of
 
 __all__ = ["Fleet", "Plan", "main", "text"]
@@ -49,7 +49,7 @@ class Plan:
     crash_share: float = 0.1
     slots: int = 1024
     horizon_s: float = 5.0
-    step_us: float = 420.0
+    step_us: float = 450.0
     lasts_s: float = 30.0
     rise_s: float = 10.0
     loss_at_s: float = 0.0
@@ -234,7 +234,7 @@ def text(fleets: list[Fleet]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Run the plan of the arguments."""
     parser = argparse.ArgumentParser(prog="python -m evidence.simulator.fleet")
-    parser.add_argument("--registry", choices=sorted(COSTS), default="redis", help="its costs")
+    parser.add_argument("--registry", choices=sorted(COSTS_US), default="redis", help="its costs")
     parser.add_argument("--servers", type=int, default=1, help="that share nothing")
     parser.add_argument("--members", type=int, default=1000, help="that stay")
     parser.add_argument("--starts", type=float, default=0, help="of others, a second")
@@ -246,7 +246,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--loss", type=float, default=0, help="when the stores are emptied")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
-    held = (given.members + given.starts * given.life) / given.servers
     fleets = [
         Fleet(
             Plan(
@@ -256,7 +255,7 @@ def main(arguments: list[str] | None = None) -> int:
                 life_s=given.life,
                 slots=(1 << given.node_bits) // given.servers,
                 horizon_s=given.horizon,
-                step_us=COSTS[given.registry].at(held),
+                step_us=COSTS_US[given.registry],
                 lasts_s=given.seconds,
                 rise_s=given.rise,
                 loss_at_s=given.loss,

@@ -25,7 +25,10 @@ from frazil.claims.record import Record
 from frazil.claims.slots import Slot, Slots, floor_rank
 
 SHELF_NODES = 256
-"""The node numbers of a shelf, while there are fewer than ``MOST_SHELVES``."""
+"""The node numbers of a shelf, while there are fewer than ``MOST_SHELVES``.
+
+More make a step slower, and fewer hardly faster: docs/decisions/0037-shelves.md has measurements.
+"""
 
 MOST_SHELVES = 64
 """A step on all shelves must fit into one transaction."""

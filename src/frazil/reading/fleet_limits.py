@@ -5,12 +5,13 @@ process keeps its number until its claim has ended, one horizon at most. And eve
 of the registry, which does one at a time: a busy process takes two in each horizon to renew, a
 start and an end take one each.
 
-A step takes as long as was measured (``COSTS``), on a busy machine with the slower of one client
-and four. Each server is planned to be at most half busy: a quarter for renewals, a quarter for
-starts. A plan that needs more has no reserve.
+A step takes as long as was measured (``COSTS_US``), on a busy machine with the slower of one client
+and four; beside ten thousand claims it takes about as long as beside a hundred. Each server is
+planned to be at most half busy: a quarter for renewals, a quarter for starts. A plan that needs
+more has no reserve.
 """
 
-from math import inf, sqrt
+from math import inf
 from typing import Any, NamedTuple
 
 from frazil.errors import ConfigError
@@ -24,34 +25,16 @@ _TECHNICAL = {"mode", "sign", "variant", "version", "zero"}
 _SECOND_US = 1_000_000.0
 
 
-class StepCost(NamedTuple):
-    """µs of a step, and µs more for each claim that is held beside it."""
-
-    base_us: float
-    held_us: float = 0.0
-
-    def at(self, held: float) -> float:
-        """µs of a step beside so many claims."""
-        return self.base_us + self.held_us * held
-
-    def busy_most(self, steps_hz: float) -> int:
-        """How many claims may be held if each takes so many steps a second."""
-        budget = _SHARE * _SECOND_US / steps_hz  # = n * (base + held * n)
-        if not self.held_us:
-            return int(budget / self.base_us)
-        half = self.base_us / self.held_us / 2
-        return int(sqrt(half * half + budget / self.held_us) - half)
-
-
-COSTS = {
-    "sqlite": StepCost(4_000),
-    "redis": StepCost(420, 0.15),
-    "postgresql": StepCost(3_400, 4.0),
-    "mysql": StepCost(4_500, 0.65),
-    "etcd": StepCost(9_200, 9.0),
-    "zookeeper": StepCost(2_000, 8.2),
+COSTS_US = {
+    "sqlite": 4_000,
+    "redis": 450,
+    "postgresql": 3_800,
+    "mysql": 5_800,
+    "etcd": 8_400,
+    "zookeeper": 5_000,
 }
-"""Measured by ``python -m evidence.benchmarks.claims``; docs/how-to/capacity.md has the table."""
+"""µs of a step, measured by ``python -m evidence.benchmarks.claims``; docs/how-to/capacity.md shows
+them."""
 
 _ICICLE_CALL_HZ = 3_687  # single IDs a second, one client, one server: docs/how-to/icicle.md
 
@@ -102,16 +85,16 @@ def limits_of(layout: Layout, url: str) -> FleetLimits:
     """
     where = parse_url(url if ":" in url else f"{url}:")
     kind = where.opened_by.family
-    if kind not in COSTS and kind != "icicle":
-        known = ", ".join([*COSTS, "icicle"])
+    if kind not in COSTS_US and kind != "icicle":
+        known = ", ".join([*COSTS_US, "icicle"])
         raise ConfigError(f"no measured costs for {where.kind!r}; there are those of {known}")
     if layout.tick_us is None:
         raise ConfigError(
             "a layout without time has no limit of this kind; see docs/start/stores/counters.md"
         )
     horizon_s = where.options().horizon_us() / 1e6
-    together = kind in {"etcd", "zookeeper"} or dict(where.query).get("cluster") == "1"
-    servers = 1 if together else max(1, len(where.hosts))
+    apart = kind in {"redis", "icicle"} and dict(where.query).get("cluster") != "1"
+    servers = len(where.hosts) if apart else 1
     constants = [f for f in layout.fields if f.fixed is not None and f.name not in _TECHNICAL]
     regions, each_hz = 1 << sum(f.bits for f in constants), layout.ids_per_second
     if kind == "icicle":  # whose servers hold the node numbers, and not the processes
@@ -119,10 +102,10 @@ def limits_of(layout: Layout, url: str) -> FleetLimits:
         mints_hz = float(_ICICLE_CALL_HZ * servers)
         return FleetLimits(kind, servers, horizon_s, regions, ids_hz, mints_hz)
     by_nodes = max(1, layout.nodes // _ROLLING)
-    by_renewals = max(1, servers * COSTS[kind].busy_most(_RENEWALS / horizon_s))
+    each_server_hz = _SHARE * _SECOND_US / COSTS_US[kind]
+    by_renewals = max(1, servers * int(each_server_hz * horizon_s / _RENEWALS))
+    steps_hz = servers * each_server_hz
     processes = min(by_nodes, by_renewals)
-    held = min(processes, layout.nodes)
-    steps_hz = _SHARE * _SECOND_US / COSTS[kind].at(held / servers) * servers
     return FleetLimits(
         kind,
         servers,
@@ -133,5 +116,5 @@ def limits_of(layout: Layout, url: str) -> FleetLimits:
         processes=processes,
         bound_by="node numbers" if by_nodes <= by_renewals else "renewals",
         starts_hz=steps_hz / 2,  # a start and an end take a step each
-        crashes_hz=(layout.nodes - held) / horizon_s,
+        crashes_hz=(layout.nodes - min(processes, layout.nodes)) / horizon_s,
     )

@@ -240,7 +240,7 @@ def test_a_need_beyond_uuid7_is_answered_by_a_reason(call):
 @pytest.mark.parametrize(
     ("nodes", "url", "words"),
     [
-        ("3000", "redis://a", "3,000 processes are needed, and 1,075 are planned, "),
+        ("3000", "redis://a", "3,000 processes are needed, and 1,388 are planned, "),
         ("1000", "redis://a", "bound by node numbers. A restart of all needs two for each: plan "),
         ("500", "redis://a", None),
         ("3000", "redis://a,b,c", None),

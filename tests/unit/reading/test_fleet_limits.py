@@ -6,7 +6,7 @@ import pytest
 
 from frazil.errors import ConfigError
 from frazil.layout.layout import Layout
-from frazil.reading.fleet_limits import COSTS, StepCost, limits_of
+from frazil.reading.fleet_limits import COSTS_US, limits_of
 from frazil.schemes.presets import PRESETS
 
 ICICLE = Layout.parse(PRESETS["icicle"].layout)
@@ -31,11 +31,15 @@ def test_renewals_are_the_limit():
 
 
 def test_a_server_is_busy_with_renewals_for_a_quarter_of_its_time():
-    for kind, cost in COSTS.items():
-        most = cost.busy_most(0.4)
-        assert most * 0.4 * cost.at(most) <= 250_000, kind
-        assert (most + 1) * 0.4 * cost.at(most + 1) > 250_000, kind
-    assert StepCost(1000).busy_most(1.0) == 250
+    for kind, cost_us in COSTS_US.items():
+        most = limits_of(WIDE, f"{kind}:?horizon=5s").processes
+        assert most * 0.4 * cost_us <= 250_000, kind
+        assert (most + 1) * 0.4 * cost_us > 250_000, kind
+
+
+@pytest.mark.parametrize("url", ["etcd://a,b,c", "postgresql://a,b/db", "redis://a,b?cluster=1"])
+def test_servers_with_the_same_data_count_once(url):
+    assert limits_of(WIDE, url).servers == 1
 
 
 def test_servers_of_icicle_hold_the_numbers():
