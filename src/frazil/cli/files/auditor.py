@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from glob import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 
@@ -81,20 +81,6 @@ class Survey:
         return self.valid - sum(self.nodes.values()) if self.nodes else 0
 
 
-class Audited(NamedTuple):
-    """Rows in the order of the file, and what a row has, each as SQL.
-
-    raw: the value as text. number, text: the value if it is one. kind: its type, where it is
-    neither.
-    """
-
-    rows: str
-    raw: str
-    text: str = "NULL::VARCHAR"
-    number: str = "NULL::UBIGINT"
-    kind: str = "''"
-
-
 class Auditor:
     """An audit of the files passed to ``read``. Without a scheme, values are compared as text.
 
@@ -116,7 +102,7 @@ class Auditor:
         self.first_duplicates: list[tuple[int | str, int, int]] = []
         """Keys, and the positions of their first copy and of a repeat."""
         self._database = database
-        self._files: list[tuple[Reading, Audited]] = []
+        self._files: list[tuple[Reading, str]] = []
         self._lines: dict[int, int] = {}
         if scheme is not None and not _is_plain(scheme):
             _register(database, scheme)
@@ -175,8 +161,7 @@ class Auditor:
         condition = " WHERE raw IS NOT NULL" if reading.kind == "text" else ""
         return (
             f"SELECT * FROM (SELECT {index << _NUMBER_BITS} + row_number() OVER () AS nr, "
-            f"{_key(self.scheme, column)} AS key, {column.number} AS n, {column.text} AS t, "
-            f"{column.raw} AS raw, {column.kind} AS kind {column.rows}){condition}"
+            f"{_key(self.scheme)} AS key, * FROM ({column})){condition}"
         )
 
     def _count(self, index: int) -> int:
@@ -218,24 +203,21 @@ class Auditor:
     def _search(self) -> None:
         """Count the rows with the ID of an earlier row, and find the first of them."""
         files = range(len(self._files))
-        # Without positions DuckDB reads with all its threads.
-        keys = " UNION ALL ".join(
-            f"SELECT {_key(self.scheme, column)} AS key {column.rows}" for _, column in self._files
-        )
         rows = " UNION ALL ".join(f"SELECT nr, key FROM ({self._rows(i)})" for i in files)
         value, count = "key", self.survey.valid
-        repeats = "SELECT count(*) - count(DISTINCT key) FROM keys"
+        # A query without positions is read by all threads of DuckDB.
+        repeats = "SELECT count(*) - count(DISTINCT key) FROM ids"
         if self.scheme and self.survey.blocks * _DENSE < count:
             value, count = "key >> 6", self.survey.blocks * _DENSE
             repeats = (
                 "SELECT coalesce(sum(again), 0) FROM (SELECT count(*) - bit_count(bit_or("
-                "1::UBIGINT << CAST(key % 64 AS UBIGINT))) AS again FROM keys GROUP BY key >> 6)"
+                "1::UBIGINT << CAST(key % 64 AS UBIGINT))) AS again FROM ids GROUP BY key >> 6)"
             )
         elif count < _FEW:
             self._database.execute("SET threads = 1")
         parts = []
         for some in self._parts(value, count):
-            query = f"WITH keys AS NOT MATERIALIZED (FROM ({keys}) {some}) {repeats}"
+            query = f"WITH ids AS NOT MATERIALIZED (FROM ({rows}) {some}) {repeats}"
             if again := int(self._all(query)[0][0]):
                 self.duplicates += again
                 parts.append(some)
@@ -279,21 +261,20 @@ def _is_plain(scheme: Scheme) -> bool:
     return decimal and scheme.bits <= 64
 
 
-def _key(scheme: Scheme | None, column: Audited) -> str:
+def _key(scheme: Scheme | None) -> str:
     """The ID in a row, as SQL; null if it is none."""
-    number, text = column.number, column.text
     if scheme is None:
-        return f"coalesce({text}, CAST({number} AS VARCHAR))"
+        return "coalesce(t, CAST(n AS VARCHAR))"
     kind = _key_type(scheme)
     if _is_plain(scheme):
-        read = f"TRY_CAST({text} AS {kind})"
-        decoded = f"CASE WHEN CAST({read} AS VARCHAR) = {text} THEN {read} END"
+        read = f"TRY_CAST(t AS {kind})"
+        decoded = f"CASE WHEN CAST({read} AS VARCHAR) = t THEN {read} END"
     else:
-        decoded = f"frazil_decode({text})"
+        decoded = "frazil_decode(t)"
         if scheme.bits > 64:
             hi, lo = (f"CAST({decoded}.{half} AS UHUGEINT)" for half in ("hi", "lo"))
             decoded = f"(({hi} << 64) | {lo})"
-    key = f"coalesce(TRY_CAST({number} AS {kind}), {decoded})"
+    key = f"coalesce(TRY_CAST(n AS {kind}), {decoded})"
     if scheme.bits in (64, 128):
         return key
     return f"CASE WHEN {key} <= {(1 << scheme.bits) - 1}::{kind} THEN {key} END"
@@ -382,22 +363,23 @@ def _key_type(scheme: Scheme) -> str:
 # --- the column
 
 
-def _audited(reading: Reading, name: str, index: int, scheme: Scheme | None) -> Audited:
-    """The column of a file. Raises ConfigError if there is none, or two of that name."""
+def _audited(reading: Reading, name: str, index: int, scheme: Scheme | None) -> str:
+    """What the column of a file has, in the order of the rows, as SQL.
+
+    raw: the value as text. n, t: the value if it is a number or a text. kind: its type, where it is
+    neither. Raises ConfigError if there is no such column, or two.
+    """
     file, database = reading.files[0], reading.database
     if reading.kind == "jsonl":
         pointer = literal("/" + name.replace("~", "~0").replace("/", "~1"))
-        value = f"CASE WHEN starts_with(json, '{{') THEN json_extract(json, {pointer}) "
-        value += "ELSE error('not an object') END"
-        rows = (
-            "FROM (SELECT json_type(value) AS kind, CASE WHEN json_type(value) <> 'NULL' THEN "
-            f"json_extract_string(value, '$') END AS raw FROM (SELECT {value} AS value "
-            f"{json_rows(reading)}))"
+        return (
+            "SELECT raw, lower(kind) AS kind, CASE WHEN kind = 'VARCHAR' THEN raw END AS t, "
+            "CASE WHEN kind <> 'VARCHAR' AND regexp_full_match(raw, '[0-9]+') THEN TRY_CAST(raw AS "
+            "UHUGEINT) END AS n FROM (SELECT json_type(value) AS kind, CASE WHEN json_type(value) "
+            "<> 'NULL' THEN json_extract_string(value, '$') END AS raw FROM (SELECT CASE WHEN "
+            f"starts_with(json, '{{') THEN json_extract(json, {pointer}) ELSE error('not an "
+            f"object') END AS value {json_rows(reading)}))"
         )
-        number = "CASE WHEN kind <> 'VARCHAR' AND regexp_full_match(raw, '[0-9]+') THEN "
-        number += "TRY_CAST(raw AS UHUGEINT) END"
-        text = "CASE WHEN kind = 'VARCHAR' THEN raw END"
-        return Audited(rows, "raw", text, number, "lower(kind)")
     if reading.kind == "arrow":
         import pyarrow as pa
 
@@ -420,21 +402,23 @@ def _audited(reading: Reading, name: str, index: int, scheme: Scheme | None) -> 
             names += [name] * (len(same) - 1)
         at = 0 if reading.kind == "text" else _index(names, name, file, hint)
         rows, own = f"FROM ({table.query})", column(at)
-    if not reading.typed:
-        return Audited(rows, own, own)
-    (kind,) = database.sql(f"SELECT {own} {rows} LIMIT 0").types
-    made = Audited(rows, f"CAST({own} AS VARCHAR)", kind=literal(str(kind)))
-    if kind.id.endswith(("int", "integer")):
-        return made._replace(number=own)
-    if kind.id == "decimal" and str(kind).endswith(",0)"):
-        return made._replace(number=f"CAST({own} AS HUGEINT)")
-    if kind.id == "blob":
-        text = f"TRY(decode({own}))"
-        if scheme is None or scheme.bits == _UUID_BITS:
-            uuid = f"CAST(CAST(hex({own}) AS UUID) AS VARCHAR)"
-            text = f"CASE WHEN octet_length({own}) = {_UUID_BITS // 8} THEN {uuid} ELSE {text} END"
-        return made._replace(text=text)
-    return made._replace(text=made.raw) if kind.id in ("varchar", "enum", "uuid") else made
+    raw, number, text, kind = own, "NULL::UBIGINT", own, ""
+    if reading.typed:
+        (found,) = database.sql(f"SELECT {own} {rows} LIMIT 0").types
+        raw, text, kind = f"CAST({own} AS VARCHAR)", "NULL::VARCHAR", str(found)
+        if found.id.endswith(("int", "integer")):
+            number = own
+        elif found.id == "decimal" and kind.endswith(",0)"):
+            number = f"CAST({own} AS HUGEINT)"
+        elif found.id == "blob":
+            text = f"TRY(decode({own}))"
+            if scheme is None or scheme.bits == _UUID_BITS:
+                uuid = f"CAST(CAST(hex({own}) AS UUID) AS VARCHAR)"
+                size = f"octet_length({own}) = {_UUID_BITS // 8}"
+                text = f"CASE WHEN {size} THEN {uuid} ELSE {text} END"
+        elif found.id in ("varchar", "enum", "uuid"):
+            text = raw
+    return f"SELECT {raw} AS raw, {number} AS n, {text} AS t, {literal(kind)} AS kind {rows}"
 
 
 def _index(names: Sequence[str], name: str, file: str, hint: str = "") -> int:
