@@ -55,14 +55,13 @@ class Survey:
     """The rows of all files, and the fields of their IDs.
 
     valid, invalid: rows with an ID, and without. late_ticks: the worst lateness. foreign: IDs by
-    the constant that differs. nodes: IDs by node, of the first 131,072 nodes. increasing: whether
-    each ID is larger than the one before. blocks: about how many blocks of 64 numbers have IDs.
-    late_at, foreign_at: the positions of the latest and the first of them.
+    the constant that differs. nodes: IDs by node, of the first 131,072 nodes. blocks: about how
+    many blocks of 64 numbers have IDs. late_at, foreign_at: the positions of the latest and the
+    first of them.
     """
 
     foreign: Counter[str]
     nodes: Counter[int]
-    increasing: bool
     rows: int
     valid: int
     invalid: int
@@ -135,10 +134,10 @@ class Auditor:
             nodes = Counter(dict(self._all(f"{_NODES} LIMIT {_NODES_MAX}")))
             of = len(totals) - len(names)
             foreign = Counter({name: n for name, n in zip(names, totals[of:], strict=True) if n})
-            self.survey = Survey(foreign, nodes, bool(increasing), *totals[:of])
+            self.survey = Survey(foreign, nodes, *totals[:of])
             self._add_invalid()
             # Without a scheme, keys are texts, which seldom increase.
-            if self.survey.rows > 1 and not (self.survey.increasing and self.scheme):
+            if self.survey.rows > 1 and not (increasing and self.scheme):
                 self._search()
             self._find_lines()
         except duckdb.Error as error:

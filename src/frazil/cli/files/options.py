@@ -176,28 +176,26 @@ def _memory(_ctx: click.Context, _param: click.Parameter, value: str) -> Memory:
 
 def file_options(run: Callable[..., None]) -> Callable[..., None]:
     """The options of a ``Reading``, each by its name there."""
-    return decorate(run, *_OPTIONS)
-
-
-_OPTIONS = (
-    click.option(
-        "--delimiter", callback=_delimiter, metavar="CHARACTER",
-        help="The separator of CSV fields, or tab; detected by default.",
-    ),
-    click.option(
-        "--header/--no-header", default=True,
-        help="Whether the first row of a CSV file is a header.",
-    ),
-    click.option(
-        "--skip", type=click.IntRange(min=0), metavar="LINES",
-        help="How many lines of CSV to leave out before the header.",
-    ),
-    click.option(
-        "--charset", callback=_charset, metavar="NAME",
-        help="The character set of CSV and JSON Lines, like latin-1; UTF-8 by default.",
-    ),
-    click.option(
-        "--memory", callback=_memory, default="1GiB", metavar="SIZE", show_default=True,
-        help="The most memory to use; the rest is written to temporary files.",
-    ),
-)  # fmt: skip
+    return decorate(
+        run,
+        click.option(
+            "--delimiter", callback=_delimiter, metavar="CHARACTER",
+            help="The separator of CSV fields, or tab; detected by default.",
+        ),
+        click.option(
+            "--header/--no-header", default=True,
+            help="Whether the first row of a CSV file is a header.",
+        ),
+        click.option(
+            "--skip", type=click.IntRange(min=0), metavar="LINES",
+            help="How many lines of CSV to leave out before the header.",
+        ),
+        click.option(
+            "--charset", callback=_charset, metavar="NAME",
+            help="The character set of CSV and JSON Lines, like latin-1; UTF-8 by default.",
+        ),
+        click.option(
+            "--memory", callback=_memory, default="1GiB", metavar="SIZE", show_default=True,
+            help="The most memory to use; the rest is written to temporary files.",
+        ),
+    )  # fmt: skip

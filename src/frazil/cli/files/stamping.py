@@ -26,10 +26,11 @@ from frazil.cli._signals import whole
 from frazil.cli.files.database import check_rows, check_text, fraction_read, unreadable
 from frazil.cli.files.options import shown
 from frazil.cli.files.reading import Reading
-from frazil.cli.files.tables import Table, column, json_rows, literal, numbered, quoted, table_of
+from frazil.cli.files.tables import Table, column, json_rows, literal, numbered, table_of
 from frazil.cli.files.typed_files import Batches, check_types, direct, write_typed
 from frazil.errors import ConfigError
 from frazil.schemes.arrays import ints
+from frazil.sql.parts import quoted
 
 _TEXTS = ("varchar", "enum", "interval")
 
@@ -117,9 +118,7 @@ def stamp(
         def stamped() -> Iterator[Any]:
             column = ids.numbers if ids.numeric else ids.texts
             for batch in rows.read():
-                arrays = list(batch.columns)
-                arrays.insert(at, column(batch.num_rows))
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                yield batch.add_column(at, made, column(batch.num_rows))
                 report()
 
         write_typed(to, file, replace(rows, schema=schema, read=stamped), place.column)
@@ -136,12 +135,9 @@ def _check_new(reading: Reading, column: str, names: Sequence[str]) -> None:
 def _by_duckdb(reading: Reading) -> Batches:
     table = table_of(reading)
     schema, batches = _run(reading, table.query)
-    names = table.names
-    schema = pa.schema([schema.field(i).with_name(name) for i, name in enumerate(names)])
-    made = (
-        pa.RecordBatch.from_arrays(each.columns[: len(names)], schema=schema) for each in batches
-    )
-    return Batches(schema, lambda: made)
+    schema = pa.schema([schema.field(i).with_name(name) for i, name in enumerate(table.names)])
+    own = range(len(table.names))  # JSON Lines without a row have none
+    return Batches(schema, lambda: (b.select(own).rename_columns(table.names) for b in batches))
 
 
 def _run(reading: Reading, query: str) -> tuple[Any, Iterator[Any]]:
@@ -208,13 +204,14 @@ def _registered(reading: Reading, rows: Batches) -> Table:
 
 def joined(rows: Any, ids: Any, kind: str, place: Place) -> memoryview:
     """The bytes of the texts of rows, each with its ID."""
-    around = "\n" if place.last else ""
+    parts = [rows, ids, "\n"] if place.last else [ids, rows, "\n"]
     if kind == "jsonl":
-        around = '"}\n' if place.last else "{" + _json_key(place.column)
-    parts = [rows, ids, one_text(around)] if place.last else [one_text(around), ids, rows]
+        key = json.dumps(place.column, ensure_ascii=False) + ': "'
+        parts = ["{", rows, key, ids, '"}\n'] if place.last else ["{" + key, ids, '"', rows, "}\n"]
     # 32 bits may not count the bytes of a batch.
-    large = [part.cast(pa.large_string()) for part in [*parts, one_text("")]]
-    texts = pc.binary_join_element_wise(*large)
+    large = pa.large_string()
+    arrays = [one_text(part) if isinstance(part, str) else part for part in [*parts, ""]]
+    texts = pc.binary_join_element_wise(*(each.cast(large) for each in arrays))
     _, offsets, data = texts.buffers()
     size = int(np.frombuffer(offsets, np.int64)[len(texts)])
     return memoryview(data)[:size] if data else memoryview(b"")
@@ -241,36 +238,28 @@ def _row_text(
         key = literal(f"{json.dumps(name, ensure_ascii=False)}: ")
         value = f"CAST(to_json({_json_value(column(i), each)}) AS VARCHAR)"
         fields.append(f"{key}, coalesce({value}, 'null')")
-    return _row("jsonl", fields, place)
+    return _row(fields, place)
 
 
 def _copied_json(place: Place) -> str:
-    """The SQL of a JSON object's text with room for the ID; null if it is no such object.
+    """The SQL of the text within a JSON object; null if it is none, or has the column.
 
     Every value stays as it was written.
     """
     key = "/" + place.column.replace("~", "~0").replace("/", "~1")
     fits = f"json_type(json) = 'OBJECT' AND NOT json_exists(json, {literal(key)})"
     inner = "trim(json[2:-2], ' \t\r')"
-    empty, text = (_row("jsonl", fields, place) for fields in ([], [inner]))
-    return f"CASE WHEN {fits} THEN CASE WHEN {inner} = '' THEN {empty} ELSE {text} END END"
+    text = _row([inner], place)
+    return f"CASE WHEN {fits} THEN CASE WHEN {inner} = '' THEN '' ELSE {text} END END"
 
 
-def _row(kind: str, fields: Sequence[str], place: Place, mark: str = "', '") -> str:
-    """A row's text with room for the ID. A field is one argument of ``concat``, or several."""
+def _row(fields: Sequence[str], place: Place, mark: str = "', '") -> str:
+    """The SQL of a row's text, with the separator that an ID beside it needs.
+
+    A field is one argument of ``concat``, or several.
+    """
     parts = [f"{each}, {mark}" if place.last else f"{mark}, {each}" for each in fields]
-    if kind == "csv":
-        parts.append("''" if place.last else "chr(10)")
-    elif place.last:
-        parts = ["'{'", *parts, literal(_json_key(place.column))]
-    else:
-        parts = ["'\"'", *parts, "'}'", "chr(10)"]
-    return f"concat({', '.join(parts)})"
-
-
-def _json_key(name: str) -> str:
-    """What stands in an object before an ID."""
-    return json.dumps(name, ensure_ascii=False) + ': "'
+    return f"concat('', {', '.join(parts)})" if parts else "''"
 
 
 def _children(kind: Any) -> list[tuple[str, Any]]:
@@ -286,7 +275,11 @@ def _has_bytes(kind: Any) -> bool:
 
 def _csv_row(types: Sequence[Any], mark: str, place: Place, *, plain: bool) -> str:
     """The SQL of a row of CSV. Few rows need quotes, so all texts of a row are checked at once."""
-    fields = [_csv_text(column(i), kind) for i, kind in enumerate(types)]
+    values = [
+        f"to_json({_json_value(column(i), kind)})" if _children(kind) else column(i)
+        for i, kind in enumerate(types)
+    ]
+    fields = [f"CAST({value} AS VARCHAR)" for value in values]
     quotable = [bool(_children(each)) or each.id in _TEXTS for each in types]
 
     def odd(text: str) -> str:
@@ -294,7 +287,7 @@ def _csv_row(types: Sequence[Any], mark: str, place: Place, *, plain: bool) -> s
             f"contains({text}, {each})" for each in ("'\"'", mark, "chr(10)", "chr(13)")
         )
 
-    whole = _row("csv", fields, place, mark)
+    whole = _row(fields, place, mark)
     if plain or not any(quotable):
         return whole
     safe = [
@@ -303,13 +296,7 @@ def _csv_row(types: Sequence[Any], mark: str, place: Place, *, plain: bool) -> s
         for text, may in zip(fields, quotable, strict=True)
     ]  # fmt: skip
     row = f"concat({', '.join(compress(fields, quotable))})"
-    return f"CASE WHEN {odd(row)} THEN {_row('csv', safe, place, mark)} ELSE {whole} END"
-
-
-def _csv_text(value: str, kind: Any) -> str:
-    if _children(kind):
-        return f"CAST(to_json({_json_value(value, kind)}) AS VARCHAR)"
-    return value if str(kind) == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+    return f"CASE WHEN {odd(row)} THEN {_row(safe, place, mark)} ELSE {whole} END"
 
 
 def _json_value(value: str, kind: Any, depth: int = 0) -> str:

@@ -27,6 +27,7 @@ from frazil.cli.files.database import check_text, text_problem
 from frazil.cli.files.options import hive_keys, shown
 from frazil.cli.files.reading import CsvHead, Reading, Source
 from frazil.errors import ConfigError
+from frazil.sql.parts import quoted
 
 _TEXT = "VARCHAR"
 _LINE_BYTES = 16 << 20
@@ -56,11 +57,6 @@ class Table(NamedTuple):
 def literal(text: str) -> str:
     """A text in SQL."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def quoted(name: str) -> str:
-    """The name of a column in SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def column(i: int) -> str:
@@ -265,7 +261,8 @@ def _type(structure: Any, path: str, types: dict[str, str]) -> str:
     types: those of the numbers, by path; a number that is not there is added.
     """
     if isinstance(structure, dict):
-        if len({name.lower() for name in structure}) < len(structure) or "" in structure:
+        different = len({name.lower() for name in structure}) == len(structure)
+        if not different or "" in structure or "\0" in "".join(structure):
             return "JSON"
         inner = ", ".join(
             f"{quoted(name)} {_type(each, _path(path, name), types)}"

@@ -139,8 +139,10 @@ def write_typed(kind: str, file: IO[bytes], rows: Batches, column: str) -> None:
                 writer.write(some)
                 del some  # else a row group stays in memory until the next one is complete
             writer.close()
-        except pa.ArrowNotImplementedError as error:
-            raise ConfigError(f"cannot write these rows to {kind.capitalize()}: {error}") from None
+        except pa.ArrowException as error:
+            problem = f"cannot write these rows to {kind.capitalize()}: {error}"
+            better = "Parquet" if kind == "arrow" else "Arrow"
+            raise ConfigError(f"{problem}; write {better}") from None
 
 
 def _parquet_writer(target: Any, rows: Batches, column: str) -> Any:

@@ -242,3 +242,24 @@ def test_a_type_that_parquet_does_not_have_is_an_error(tmp_path, arrow, kind):
         stamped(path, "arrow", "parquet")
     assert caught.value.column == "odd"
     assert stamped(path, "arrow", "arrow")
+
+
+def test_dictionaries_that_arrow_cannot_hold_are_an_error_of_the_output(tmp_path, arrow):
+    """A stream may replace a dictionary, and a file may not."""
+    kind = arrow.dictionary(arrow.int8(), arrow.string())
+    schema = arrow.schema([("name", kind)])
+    with arrow.ipc.new_stream(tmp_path / "in.arrow", schema) as writer:
+        for names in (["a", "b"], ["c", "a"]):
+            column = arrow.DictionaryArray.from_arrays(arrow.array([0, 1], arrow.int8()), names)
+            writer.write(arrow.record_batch([column], schema=schema))
+    with pytest.raises(ConfigError, match=r"cannot write these rows to Arrow: .*; write Parquet"):
+        stamped(tmp_path / "in.arrow", "arrow", "arrow")
+    found = table_of(arrow, stamped(tmp_path / "in.arrow", "arrow", "parquet"))
+    assert found.column("name").to_pylist() == ["a", "b", "c", "a"]
+
+
+def test_a_zero_in_a_key_of_json_is_kept(tmp_path, arrow):
+    """The name of a field ends there in DuckDB, so the object stays a text."""
+    path = put(tmp_path, '{"o": {"x\\u0000y": 1.5, "x": 2}}\n')
+    (value,) = table_of(arrow, stamped(path, "jsonl", "parquet")).column("o").to_pylist()
+    assert json.loads(value) == {"x\0y": 1.5, "x": 2}
