@@ -421,12 +421,9 @@ def _audited(reading: Reading, name: str, index: int, scheme: Scheme | None) -> 
 
 
 def _index(names: Sequence[str], name: str, file: str, hint: str = "") -> int:
-    problem = ""
+    if names.count(name) == 1:
+        return names.index(name)
+    problem = f"has two columns {name!r}; rename the one without the IDs"
     if name not in names:
-        known = ", ".join(names)
-        problem = f"has no column {name!r}; choose one of {known} with --column{hint}"
-    elif names.count(name) > 1:
-        problem = f"has two columns {name!r}; rename the one without the IDs"
-    if problem:
-        raise ConfigError(f"{shown(file)} {problem}", column=name)
-    return names.index(name)
+        problem = f"has no column {name!r}; choose one of {', '.join(names)} with --column{hint}"
+    raise ConfigError(f"{shown(file)} {problem}", column=name)

@@ -80,7 +80,14 @@ def _replacing(real: Path, path: str, *, force: bool) -> Iterator[IO[bytes]]:
     part = real.with_name(f".frazil-{secrets.token_hex(8)}.part")
     try:
         with part.open("xb", buffering=0) as stored:
-            with _packed(Output(stored), packing_of(path)) as file:
+            file: Any = Output(stored)
+            if packing_of(path) == "gzip":
+                file = gzip.GzipFile("", "wb", 6, file)
+            elif packing_of(path) == "zstd":
+                import pyarrow as pa
+
+                file = pa.CompressedOutputStream(pa.PythonFile(file, "w"), "zstd")
+            with file:
                 yield file
             os.fsync(stored.fileno())
         _check_output(path, real, [], force=force)  # it may have appeared meanwhile
@@ -89,16 +96,6 @@ def _replacing(real: Path, path: str, *, force: bool) -> Iterator[IO[bytes]]:
         part.replace(real)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _packed(stored: Output, packing: str | None) -> Any:
-    if packing == "gzip":
-        return gzip.GzipFile("", "wb", 6, cast("IO[bytes]", stored))
-    if packing == "zstd":
-        import pyarrow as pa
-
-        return pa.CompressedOutputStream(pa.PythonFile(stored, "w"), "zstd")
-    return stored
 
 
 def _check_output(path: str, real: Path, sources: list[str], *, force: bool) -> None:
