@@ -4,6 +4,7 @@ import random
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from itertools import cycle
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.claims.shelves import ShelvedSlots, counted, head, share, usual_count
 from frazil.claims.slots import Slot, SlotTable
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries.base import terms_of
 from frazil.registries.shelves import ShelvedRegistry
 
@@ -111,6 +112,18 @@ def test_a_verb_asks_one_shelf(store):
     assert {shelf_of(claim) for claim in claims} == set(range(SHELVES))
 
 
+def test_times_that_are_claimed_for_one_call_come_from_one_shelf(store):
+    first = store.member().tell(store.member().mint, 10)
+    second = store.member().tell(store.member().mint, 10)
+    assert store.steps == [1, 1]
+    assert (first.slot, first.start) != (second.slot, second.start)
+
+
+def test_a_claim_of_a_number_that_the_namespace_does_not_have_is_lost(store):
+    member, claim = on(store, 3)
+    assert isinstance(member.go_on(replace(claim, slot=32)), Lost)
+
+
 def test_all_numbers_are_found_and_then_shared(store):
     claims = []
     for _ in range(32):
@@ -180,6 +193,7 @@ def test_a_member_with_memory_asks_the_shelf_that_it_knows(store):
 @pytest.mark.parametrize("theirs", [1, 2, 8])
 def test_members_count_as_the_record_does(store, theirs):
     store.records.clear()
+    assert store.member().look() is None
     store.member(theirs).tell(store.member(theirs).initialise, 0)
     member = store.member()
     claim = member.ask()
@@ -191,6 +205,20 @@ def test_members_count_as_the_record_does(store, theirs):
     assert [each.slot for each in found.holdings] == [claim.slot]
     with pytest.raises(ConfigError, match="already has a record"):
         store.member().tell(store.member().initialise, 0)
+
+
+def test_a_record_that_is_always_counted_otherwise_is_an_error(store, monkeypatch):
+    member, others = store.member(), cycle([1, 2, 8])
+    locked = member.locked
+
+    def made_again(*names):
+        store.records.clear()
+        store.member(count := next(others)).tell(store.member(count).initialise, 0)
+        return locked(*names)
+
+    monkeypatch.setattr(member, "locked", made_again)
+    with pytest.raises(RegistryUnavailable, match="too many members"):
+        member.ask()
 
 
 def test_another_scheme_is_refused_whatever_is_missing(store):
