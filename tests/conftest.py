@@ -21,7 +21,7 @@ from hypothesis import settings
 from frazil.generator import store_thread
 from frazil.registries import memory, shared_links
 from frazil.system import uninterrupted
-from tests.markers import LONG, is_in, marks
+from tests.markers import LONG, is_in, longest_first, marks
 
 QUICK = "not long and not nightly"
 
@@ -72,6 +72,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(name)
     if "cluster" in getattr(item, "fixturenames", ()):
         item.add_marker("long")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is left after the selection, in the order of ``longest_first``."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = [items[n] for n in longest_first([item.nodeid for item in items], workers)]
 
 
 # No deadline: a busy machine is not a bug. In CI the examples are the same in each run, so that a

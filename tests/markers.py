@@ -1,6 +1,7 @@
-"""Which tests are long, which run with both engines and which at night, by where they stand."""
+"""Which tests are long, which run with both engines, and which run first, by where they stand."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -62,6 +63,20 @@ BUILT_ON_WALKS = {
     "unit/test_readiness.py",
     "unit/test_sqlalchemy.py",
 }
+# What takes longest with the others of its kind. It runs first, so that no worker is alone with it
+# at the end.
+FIRST = (
+    "browser/test_documentation.py",
+    "faults/test_frazil_id_put_back.py",
+    "processes/test_torture.py",
+    "stack/test_alembic.py",
+    "stack/test_dask_workers.py",
+    "unit/registries/postgres/test_ids.py",
+    "unit/service/redis/test_clients.py",
+    "faults/test_frozen.py",
+    "simulation/test_simulate.py",
+    "unit/generator/test_store_thread.py",
+)
 WALKS = re.compile(r"\bfrazil\.(aio|generator|system\.process|walk)\b|\bsimulator\b")
 
 
@@ -69,6 +84,25 @@ def is_in(file: Path, paths: set[str]) -> bool:
     """Whether it is one of these files or in one of these folders."""
     place = file.relative_to(TESTS) if file.is_relative_to(TESTS) else file
     return not paths.isdisjoint(map(str, (place, *place.parents)))
+
+
+def longest_first(names: Sequence[str], workers: int) -> list[int]:
+    """The order of tests, as numbers of them, in which each worker's share begins with ``FIRST``.
+
+    names: their node IDs. pytest-xdist gives each worker as many tests, in their order.
+    """
+    slow: list[list[int]] = [[] for _ in range(workers)]
+    others = []
+    for number, name in enumerate(names):
+        file = name.partition("::")[0].removeprefix("tests/")
+        (slow[FIRST.index(file) % workers] if file in FIRST else others).append(number)
+    order: list[int] = []
+    for worker, begun in enumerate(slow):
+        share = (len(names) - len(order)) // (workers - worker)
+        rest = max(share - len(begun), 0)
+        order += begun + others[:rest]
+        del others[:rest]
+    return order
 
 
 @cache

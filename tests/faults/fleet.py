@@ -19,6 +19,15 @@ SHELVED = "sign:1=0 time:41 node:9 sequence:13 @10ms since 2025-01-01T00:00:00Z"
 """Of so many node numbers that a namespace has two records."""
 
 RECORDS = pytest.mark.parametrize("scheme", [TIGHT, SHELVED], ids=["one record", "two"])
+TWO_BY_DAY = pytest.mark.parametrize(
+    "scheme",
+    [
+        pytest.param(TIGHT, marks=pytest.mark.nightly, id="one record"),
+        pytest.param(SHELVED, id="two"),
+    ],
+)
+"""Where another fault of the same store has both each time."""
+
 UNHURRIED = "300s"
 """The timeout of calls of which none may fail: longer than a test waits for them.
 

@@ -22,13 +22,18 @@ from frazil.registries import connect
 from frazil.system.clock import wall_us
 from tests.canary import canary
 from tests.faults.inside import set_up, trial
-from tests.faults.test_frazil_id import MANY, asked, server_with_clock
+from tests.faults.test_frazil_id import asked, server_with_clock
 from tests.servers.postgres import postgres, programs
 from tests.tools.waiting import until
 
 pytestmark = pytest.mark.long
 
 HORIZON_S = 1
+MANY = (
+    "SELECT frazil_id('orders') FROM generate_series(1, 10000) AS n "
+    "WHERE n % 100 > 0 OR pg_sleep(0.001) IS NOT NULL"
+)
+"""IDs of a quarter of a second or more, a hundred at a time."""
 FEW = "SELECT frazil_id('orders') FROM generate_series(1, 10)"
 SEQUENCES = ("cell", "mark", "kept", "ahead", "life", "lost")
 
@@ -49,7 +54,7 @@ class Shop:
 
     def new(self) -> None:
         """Take IDs in a new session."""
-        self.seen += asked(self.url)
+        self.seen += asked(self.url, MANY)
 
     def sql(self, text: str) -> list[tuple[Any, ...]]:
         """Run a statement in a session of its own."""
@@ -374,18 +379,18 @@ def renamed(host: tuple[Any, Any], *, broken: bool = False) -> int:
         if broken:
             with psycopg.connect(url) as link:
                 Shop(server, clock, url, link).change(("d.xmin, ", ""))
-        asked(url)
-        seen = list(asked(url))
+        asked(url, MANY)
+        seen = list(asked(url, MANY))
         server.sql("CREATE DATABASE copy TEMPLATE shop")
         server.sql("ALTER DATABASE shop RENAME TO kept")
         server.sql("ALTER DATABASE copy RENAME TO shop")
         for _ in range(5):
-            seen += asked(url)  # after a horizon
+            seen += asked(url, MANY)  # after a horizon
         clock.step(-0.7)
         server.sql("ALTER DATABASE shop RENAME TO copy")
         server.sql("ALTER DATABASE kept RENAME TO shop")
         for _ in range(5):
-            seen += asked(url)
+            seen += asked(url, MANY)
         return len(seen) - len(set(seen))
     finally:
         clock.step(0)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from frazil.registries.mysql.registry import statements
 from tests.canary import canary
-from tests.faults.fleet import RECORDS, UNHURRIED
+from tests.faults.fleet import RECORDS, TWO_BY_DAY, UNHURRIED
 from tests.servers.clock import SteppedClock
 from tests.servers.mariadb import mariadb
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
 
 
-@RECORDS
+@TWO_BY_DAY
 def test_killed_frozen_and_without_its_table(fleet, scheme):
     with mariadb() as server:
         crowd = fleet(server.url("?horizon=2s"), scheme=scheme)
@@ -88,7 +88,7 @@ def failover(fleet, long="3s", age_s=1.5, **options):
             replica.close()
 
 
-@RECORDS
+@TWO_BY_DAY
 def test_stale_replica_promoted(fleet, scheme):
     assert failover(fleet, scheme=scheme) == 0
 

@@ -10,7 +10,7 @@ import psycopg
 
 from frazil.registries.postgres.registry import schema
 from tests.canary import canary
-from tests.faults.fleet import RECORDS, UNHURRIED
+from tests.faults.fleet import RECORDS, TWO_BY_DAY, UNHURRIED
 from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres
 from tests.tools.waiting import until
@@ -58,7 +58,7 @@ def test_frozen(fleet):
         assert crowd.repeats() == 0
 
 
-@RECORDS
+@TWO_BY_DAY
 def test_dropped_table(fleet, scheme):
     with postgres() as server:
         crowd = fleet(server.url(options="?horizon=2s"), scheme=scheme)
@@ -122,6 +122,6 @@ def test_missed_writes(fleet, scheme):
 
 
 @canary
-@RECORDS
+@TWO_BY_DAY
 def test_this_test_can_see(fleet, scheme):
     assert failover(fleet, broken="unguarded_store", scheme=scheme) > 0

@@ -7,12 +7,12 @@ import pytest
 import frazil
 from frazil.registries import connect
 from tests.canary import canary
-from tests.faults.fleet import RECORDS, TIGHT
+from tests.faults.fleet import RECORDS, TIGHT, TWO_BY_DAY
 from tests.servers.zookeeper import zookeeper
 from tests.tools.waiting import until
 
 
-@RECORDS
+@TWO_BY_DAY
 def test_killed_frozen_and_without_its_nodes(fleet, scheme):
     with zookeeper() as servers:
         crowd = fleet(servers.url("?horizon=2s"), scheme=scheme)

@@ -4,13 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.markers import BUILT_ON_WALKS, INTERPRETED, LONG, WALKS, is_in, marks
+from tests.markers import (
+    BUILT_ON_WALKS,
+    FIRST,
+    INTERPRETED,
+    LONG,
+    WALKS,
+    is_in,
+    longest_first,
+    marks,
+)
 
 TESTS = Path(__file__).parents[1]
 FILES = sorted(TESTS.rglob("test_*.py"))
 
 
-@pytest.mark.parametrize("path", sorted(BUILT_ON_WALKS | INTERPRETED | LONG))
+@pytest.mark.parametrize("path", sorted(BUILT_ON_WALKS | INTERPRETED | LONG | set(FIRST)))
 def test_a_table_names_what_is_there(path):
     assert (TESTS / path).exists()
     assert any(is_in(file, {path}) for file in FILES)
@@ -28,3 +37,16 @@ def test_marks_of_a_file():
     assert marks(TESTS / "processes" / "test_files.py") == ["long"]
     assert marks(TESTS / "unit" / "walk" / "test_walk.py") == ["interpreted"]
     assert marks(TESTS / "unit" / "cli" / "test_cli.py") == []
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_each_share_begins_with_what_takes_long(workers):
+    """Shares are as in xdist's ``WorkStealingScheduling``."""
+    names = [f"tests/other.py::test_{number}" for number in range(100)]
+    names += [f"tests/{path}::test" for path in FIRST]
+    ordered = longest_first(names, workers)
+    assert sorted(ordered) == list(range(len(names)))
+    begin = 0
+    for worker in range(workers):
+        assert names[ordered[begin]] == f"tests/{FIRST[worker]}::test"
+        begin += (len(names) - begin) // (workers - worker)

@@ -67,7 +67,7 @@ def compiled(source: Path, target: str, folder: Path) -> str:
     """Compile a C file for a target. Returns the first error, or an empty text."""
     out = folder / f"{source.stem}.{target}.o"
     include = f"-I{_headers(folder, target)}"
-    command = [sys.executable, "-m", "ziglang", "cc", "-target", target, "-c", "-O2", include]
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", target, "-c", "-O0", include]
     done = subprocess.run(
         [*command, str(source), "-o", str(out)], capture_output=True, text=True, check=False
     )

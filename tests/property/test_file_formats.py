@@ -23,9 +23,7 @@ from tests.property.file_values import UNIT_NS, listed, same
 from tests.unit.cli.files.tabled import stamped
 
 FORMATS = ["csv", "jsonl", "parquet", "arrow"]
-slow = settings(
-    max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
-)
+slow = settings(max_examples=settings().max_examples // 10, suppress_health_check=list(HealthCheck))
 
 names = st.sampled_from(["", "a", "A", "b", "a,b", 'q"x', "two\nlines", "é", "0", "1", "ID", "x'y"])
 texts = st.text(
