@@ -19,6 +19,7 @@ from frazil.claims.claim import Claim, LastSeen, Terms, VerbRequest
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot, SlotTable
 from frazil.errors import LayoutExhausted
+from tests.simulation.canaries import ReleasesTooMuch
 from tests.unit.walk.test_walk import interpreted
 
 TICK_US = 1000
@@ -264,13 +265,6 @@ class NoToken(Record):
         return ask.held, replace(self.slots.get(ask.held.slot), until=ask.held.until, start=0)
 
 
-class GivesBackTooMuch(Record):
-    """Gives back the last tick used as well."""
-
-    def release(self, terms, ask, reading_us, incarnation, used):
-        return super().release(terms, ask, reading_us, incarnation, max(used - 1, ask.held.start))
-
-
 class NoHold(Record):
     """Forgets what it granted."""
 
@@ -281,7 +275,7 @@ class NoHold(Record):
         return reply
 
 
-@pytest.mark.parametrize("broken", [NoFloor, NoToken, GivesBackTooMuch, NoHold])
+@pytest.mark.parametrize("broken", [NoFloor, NoToken, ReleasesTooMuch, NoHold])
 def test_a_broken_record_is_caught(broken):
     world = type("Broken", (World,), {"record_type": broken})
     _, _, path = explore(world, 2, 0, 1, 2, limit=20_000)
