@@ -58,10 +58,10 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Four for each processor, since tests wait most of their time; for single files none."""
+    """Three for each processor, since tests wait most of their time; for single files none."""
     if all(argument.partition("::")[0].endswith(".py") for argument in config.args):
         return 0
-    return 4 * len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4
+    return 3 * len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
