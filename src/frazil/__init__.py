@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from frazil.generator.generator import Generator
     from frazil.initialising import initialise_ids as init
     from frazil.layout.layout import Layout
-    from frazil.opening import mint_ids as mint
+    from frazil.minting import mint_ids as mint
     from frazil.opening import open_ids as open  # noqa: A004 - frazil.open
     from frazil.schemes.codec import Codec
     from frazil.schemes.scheme import Scheme, scheme
@@ -66,7 +66,7 @@ _HOMES = {
     "errors": "errors:",
     "init": "initialising:initialise_ids",
     "metrics": "metrics:",
-    "mint": "opening:mint_ids",
+    "mint": "minting:mint_ids",
     "open": "opening:open_ids",
     "readiness": "readiness:",
     "scheme": "schemes.scheme:scheme",

@@ -19,7 +19,8 @@ from frazil.generator.request import Duration, Request, refuse_full
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count, refuse_unknown
 from frazil.inputs.url import UrlInput
-from frazil.opening import OpenOptions, make_request, open_ids
+from frazil.minting import make_request
+from frazil.opening import OpenOptions, open_ids
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns
 from frazil.walk.walk import Pause

@@ -25,7 +25,7 @@ from frazil.generator.request import Duration, Request, refuse_full
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import check_whole, expect, refuse_unknown
 from frazil.inputs.url import UrlInput
-from frazil.opening import make_request
+from frazil.minting import make_request
 from frazil.registries.base import Registry
 from frazil.registries.commands import init_command
 from frazil.schemes.scheme import Scheme

@@ -8,6 +8,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import typing
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -42,6 +43,12 @@ settings.configure()
 from frazil.django import rest
 assert all(hasattr(rest, name) for name in rest.__all__)
 """
+
+
+@pytest.mark.parametrize("name", ["open", "mint", "init"])
+def test_annotations_can_be_read(name: str) -> None:
+    """Frameworks that inject dependencies read what a function returns."""
+    assert "return" in typing.get_type_hints(getattr(frazil, name))
 
 
 def test_all_is_what_can_be_seen() -> None:

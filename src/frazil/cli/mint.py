@@ -16,7 +16,7 @@ from frazil.cli._options import json_option, request_options, typed_command
 from frazil.errors import TryLater
 from frazil.generator.request import Request
 from frazil.inputs.duration import wait_text
-from frazil.opening import mint_request
+from frazil.minting import mint_request
 from frazil.registries.base import RecordRegistry
 
 _CHUNK = 65_536

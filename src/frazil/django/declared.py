@@ -34,7 +34,8 @@ from frazil.errors import CodecError, ConfigError
 from frazil.generator.generator import Generator
 from frazil.generator.local import open_request
 from frazil.generator.request import Request
-from frazil.opening import OpenOptions, make_request
+from frazil.minting import make_request
+from frazil.opening import OpenOptions
 from frazil.schemes.scheme import Scheme, scheme
 
 DEFAULT = "default"  # the name of what models without a name of their own use

@@ -1,4 +1,4 @@
-"""A request: the arguments of ``open``, checked, as values. ``frazil.opening`` makes it."""
+"""A request: the arguments of ``open``, checked, as values. ``frazil.minting`` makes it."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta

@@ -26,7 +26,8 @@ from frazil.generator.request import Request, refuse_full
 from frazil.inputs.duration import duration_us
 from frazil.inputs.keys import read_keys
 from frazil.inputs.masking import masked
-from frazil.opening import OpenOptions, make_request
+from frazil.minting import make_request
+from frazil.opening import OpenOptions
 from frazil.remote.http.config import NAME, NAME_RULE
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme

@@ -16,7 +16,8 @@ from frazil.errors import ClaimLost
 from frazil.generator.local import open_request
 from frazil.generator.request import Request
 from frazil.inputs.url import UrlInput
-from frazil.opening import TaskOptions, make_request
+from frazil.minting import make_request
+from frazil.opening import TaskOptions
 from frazil.schemes.scheme import Scheme
 from frazil.tables.new_column import column_type, new_column
 from frazil.tables.reach import check_reach

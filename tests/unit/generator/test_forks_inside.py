@@ -24,7 +24,7 @@ from itertools import count
 from pathlib import Path
 import numpy
 import frazil, frazil.aio
-from frazil import opening
+from frazil import minting
 from frazil.remote import base
 from frazil.generator.kept_walk import KeptWalk
 from frazil.service.namespace import ServedNamespace
@@ -121,19 +121,19 @@ def run(make):
 """
 LOCAL = """
 for place, name in ((KeptWalk, "poll"), (KeptWalk, "take_ready"), (KeptWalk, "fill"),
-                    (opening, "mint")):
+                    (minting, "mint")):
     forking(place, name)
 
-def minting(n, request, registry, mint=opening.mint):
+def minted(n, request, registry, mint=minting.mint):
     registry.link = Hanging()
     answer = mint(n, request, registry)
     time.sleep(patience)
     return answer
 
-opening.mint = minting
+minting.mint = minted
 ids = frazil.open(url, lead="1s")
 later = frazil.aio.AwaitedGenerator(ids._walk)
-served = ServedNamespace(opening.make_request(url, namespace="served", lead="1s"))
+served = ServedNamespace(minting.make_request(url, namespace="served", lead="1s"))
 
 wide = frazil.open(url, namespace="wide", scheme="uuid7", lead="1s")
 wide_later = frazil.aio.AwaitedGenerator(wide._walk)

@@ -10,7 +10,7 @@ from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import InternalError, PoolExhausted, RegistryUnavailable
 from frazil.generator.calls import Call
 from frazil.generator.kept_walk import KeptWalk
-from frazil.opening import make_request
+from frazil.minting import make_request
 from frazil.system import clock
 from frazil.walk.walk import Pause
 from tests.tools.verbs import begin, drive

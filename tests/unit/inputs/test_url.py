@@ -8,7 +8,7 @@ import pytest
 
 from frazil.errors import ConfigError
 from frazil.inputs.url import parse_url, url_of
-from frazil.opening import make_request
+from frazil.minting import make_request
 
 
 # "lite" and "s" are also parts of the kind.

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from frazil.errors import ClaimLost, ConfigError
-from frazil.opening import make_request
+from frazil.minting import make_request
 from frazil.tables.attempt import Attempt, make_attempt
 from frazil.tables.new_column import check_kept
 from frazil.tables.parts import make_parts

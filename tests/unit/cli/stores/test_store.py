@@ -8,7 +8,7 @@ from frazil.claims.claim import Claim, LastSeen
 from frazil.cli.stores.store import look, persistent
 from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
-from frazil.opening import make_request
+from frazil.minting import make_request
 from frazil.schemes.scheme import scheme
 
 
