@@ -17,6 +17,7 @@ from pathlib import Path
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.system.clock import wall_us
+from frazil.system.digest import digest
 
 _PLACE = "/dev/shm"  # noqa: S108 - a file there is used only if it is this user's
 _KEPT_S = 7 * 24 * 3600
@@ -38,12 +39,10 @@ def _first_told_us(sid: str, heard_us: int) -> int:
     """When a process of this host first heard of ``sid``; notes it if it is this one."""
     if sys.platform != "linux":
         return heard_us
-    from hashlib import sha256  # slow to load, and for waits only
-
     # The boot clock of another boot, or of another time namespace, is another clock.
     clock = Path("/proc/sys/kernel/random/boot_id").read_text("utf-8")
     clock += str(Path("/proc/self/ns/time").readlink())
-    name = sha256(f"{sid} {clock} {os.geteuid()}".encode()).hexdigest()[:32]
+    name = digest(f"{sid} {clock} {os.geteuid()}")
     place = Path(os.environ.get("FRAZIL_LOCKS") or _PLACE)
     path = place / f"frazil-wait-{name}"
     try:
