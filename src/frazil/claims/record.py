@@ -435,13 +435,13 @@ def layout_mismatch(theirs: str, terms: Terms) -> ConfigError:
     from frazil.layout.layout import Layout
 
     def show(text: str) -> str:
+        text = text.rpartition(" | ")[0] if text.endswith(" shelves") else text
         return f"{text}\n{draw(Layout.parse(text.partition(' | ')[0]))}"
 
     problem = f"{terms.named} has another horizon or shuffle than yours"
     if theirs != terms.layout:
-        problem = (
-            f"{terms.named} has the layout\n{show(theirs)}\nand yours is\n{show(terms.layout)}"
-        )
+        both = f"{show(theirs)}\nand yours is\n{show(terms.layout)}"
+        problem = f"{terms.named} has the layout\n{both}"
     return ConfigError(
         f"{problem}\nA namespace has one scheme, which all members use. Use that one, or another "
         'namespace (namespace="orders"; in the command, --namespace orders).',

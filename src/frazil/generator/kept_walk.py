@@ -21,8 +21,9 @@ another one.
 """
 
 import os
+import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -339,7 +340,8 @@ class KeptWalk(_Base):
         """Stop issuing, and give back the unused rest of the claim."""
         self.keeper.close(self.finish())
 
-    def __del__(self) -> None:
-        if "_keepers" in self.__dict__:
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        # At the end of the process ``atexit`` has closed it, and no module may be left to use.
+        if "_keepers" in self.__dict__ and not ending():
             freed(self.status())
             self.keeper.end(self.finish(), Gate())

@@ -22,7 +22,16 @@ from zlib import crc32
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
-from frazil.claims.shelves import count_in, counted, divided, head, share, united, usual_count
+from frazil.claims.shelves import (
+    MOST_SHELVES,
+    count_in,
+    counted,
+    divided,
+    head,
+    share,
+    united,
+    usual_count,
+)
 from frazil.errors import ConfigError, Misuse, Stopped
 from frazil.inputs.url import Url
 from frazil.registries.base import Answer, RecordRegistry
@@ -93,8 +102,8 @@ class ShelvedRegistry(RecordRegistry):
         at = at if shelf is None else 0
         names = [self.name_of(number) for number in numbers]
         beside = [self.name_of(0)] if shelf else []
-        if self._new and self.count == 1:
-            beside = [self.name_of(1)]
+        if self._new:  # no other shelf may be left of an earlier one
+            beside = [self.name_of(number) for number in range(self.count, MOST_SHELVES)]
         with self.locked(names, beside) as (found, incarnation):
             records = found[: len(names)]
             for other in found[len(names) :]:
@@ -105,7 +114,7 @@ class ShelvedRegistry(RecordRegistry):
             divided(whole, records, at, clock=self._stepped(whole, offset_us))
 
     def _compare(self, other: Record, record: Record) -> None:
-        """Compare the first shelf with another one; or the second one with what is to be new."""
+        """Compare the first shelf with another one; or what is left with what is to be new."""
         if self._new and other.sid:
             raise ConfigError(
                 f"{self.terms.named} already has a record; to start again, choose another name",

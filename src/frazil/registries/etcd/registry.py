@@ -16,12 +16,14 @@ in the key shows whether the first one succeeded.
 
 **A restore** from a snapshot keeps every id, and even the term if the cluster was young. But raft's
 log starts again, so its index (or the term) is lower than the one noted beside the record, and
-every member checks it over a new connection. A key that was written by another program, or deleted
-and restored, does not have the noted version. Members remember the highest revision and index of
-the store (in this object) and of the record (``LastSeen``; that also works with
-``--bump-revision``). One case remains: a young or very busy cluster whose new log reaches the
-length of the old one before the first member connects. A restore with a new
-``--initial-cluster-token`` creates new ids.
+every member checks it over a new connection. What is noted grows with the store's revision, of
+which each takes an entry of the log. A key that was written by another program, or deleted and
+restored, does not have the noted version; unless it was written as often before as afterwards, so
+such a program is outside the promise. Members remember the highest revision and index of the store
+(in this object) and of the record (``LastSeen``; that also works with ``--bump-revision``). One
+case remains: a young or very busy cluster whose new log gets as long as the old one was when the
+key was written last, before the first member connects. A restore with a new ``--initial-cluster-
+token`` creates new ids.
 
 **A loss stays noticed until it is settled.** The new log grows, so the sign of a restore disappears
 soon, and the verb that noticed it may fail: a counter refuses every verb, a member's clock may be
@@ -128,7 +130,7 @@ class EtcdRegistry(ShelvedRegistry):
         self._links = SharedLinks(make, "etcd", url.text)
         self._date = Date()
         self._checked = 0
-        self._index = 0
+        self._index, self._since = 0, 0
         self._over: set[str] = set()
         self._last_us = 0
         self._forgotten = False
@@ -303,7 +305,18 @@ class EtcdRegistry(ShelvedRegistry):
             if state.value and older:
                 self._over.add(was.era)
             key.era, key.store = was.era, state.store
-        self._index = next((state.index for state in states if state.index), self._index)
+        if states:
+            self._grow(states[0])
+
+    def _grow(self, state: State) -> None:
+        """Note how long raft's log is at least: each revision of the store takes an entry."""
+        if state.index:
+            # It was asked for after the answer, so revisions count from the next answer on.
+            self._index, self._since = state.index, 0
+            return
+        if self._since:
+            self._index += max(0, state.store - self._since)
+        self._since = state.store
 
     def _write(self, changed: Sequence[_Read], others: Sequence[_Read] = ()) -> None:
         """Write the changed records, if they are in etcd as they were read.
@@ -324,13 +337,13 @@ class EtcdRegistry(ShelvedRegistry):
             lower = kept.term < was.term or kept.store <= was.store
             if lower or 0 < kept.index < each.noted.index or kept.cluster != was.cluster:
                 self._over.add(each.noted.era)  # another store than the one that was read
-                self._index = kept.index
+                self._index, self._since = kept.index, 0
                 raise _ConflictError
             key.state, key.era, key.store = replace(kept, index=0), each.noted.era, kept.store
         for each in others:
             each.key.state = states[each.key]
         self._heard([each.key for each in others], [states[each.key] for each in others])
-        self._index = (states[changed[0].key].index or self._index) + 1  # at least
+        self._grow(states[changed[0].key])
         for each in others:
             if head(self._record(states[each.key])[0]) != head(each.record):
                 raise _ConflictError

@@ -106,7 +106,7 @@ def around(answer: dict[str, Any]) -> dict[str, Any]:
 def parsed(value: bytes) -> tuple[Record, Noted]:
     """The record and the notes in a value; an empty record if there is none."""
     body = value[_MARK_CHARACTERS:] or value  # a value that is too short is not an empty one
-    return unpacked(body, Noted, "etcdctl del frazil/record/NAMESPACE")
+    return unpacked(body, Noted, "etcdctl del 'frazil/record/NAMESPACE' 'frazil/record/NAMESPACE '")
 
 
 def written(mark: bytes, record: Record, noted: Noted, *, one_of_many: bool) -> bytes:

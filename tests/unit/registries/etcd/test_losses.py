@@ -45,6 +45,20 @@ def test_a_restore_under_what_a_member_keeps(tmp_path, name):
         assert isinstance(reply, Wait) or reply.start >= claim.until
 
 
+def test_the_log_is_noted_as_it_grows(tmp_path, name):
+    """By other programs, since the member connected; the log of a restored cluster is shorter."""
+    with servers.etcd(1) as cluster:
+        holder = new(cluster.url, name)
+        mint(holder)
+        grow(cluster, 400)
+        mint(holder)
+        cluster.save(tmp_path / "snapshot")
+        grant(holder, 4000)
+        cluster.restore(tmp_path / "snapshot")
+        grow(cluster, 100)
+        assert isinstance(grant(connect(cluster.url, name, ONE_RECORD), 1), Wait)
+
+
 def restored(cluster, place, *registries):
     """Put the cluster back to before the last values that the registries gave."""
     for registry in registries:

@@ -25,6 +25,7 @@ from tests.servers import etcd as servers
 from tests.servers.database import free_port
 from tests.tools.verbs import ONE_RECORD, grant, mint, new, renew
 
+SHELVES = frazil.scheme("sign:1=0 time:41 node:16 sequence:6 @1ms since 2016-02-18")
 TWO_SHELVES = frazil.scheme("sign:1=0 time:41 node:9 sequence:13 @1ms since 2016-02-18")
 
 
@@ -160,10 +161,12 @@ class TestShelves:
         with registry.step() as (record, incarnation):
             assert record.incarnation == incarnation
 
-    def test_a_namespace_is_not_new_if_only_its_first_shelf_is_missing(self, cluster, member, name):
-        registry, _ = member
-        cluster.members[0].ask("kv/deleterange", {"key": registry.key(0).name})
-        for scheme in TWO_SHELVES, ONE_RECORD:
+    @pytest.mark.parametrize("left", [1, 40])
+    def test_a_namespace_is_not_new_if_a_shelf_is_left(self, cluster, name, left):
+        registry = new(cluster.url, name, SHELVES)
+        for shelf in set(range(registry.count)) - {left}:
+            cluster.members[0].ask("kv/deleterange", {"key": registry.key(shelf).name})
+        for scheme in SHELVES, TWO_SHELVES, ONE_RECORD:
             with pytest.raises(ConfigError, match="already has a record"):
                 new(cluster.url, name, scheme)
 
