@@ -18,7 +18,7 @@ import pyarrow as pa
 from evidence.fuzz.accepted import accepted
 from evidence.fuzz.files import kept
 from frazil.cli.files.database import connect
-from frazil.cli.files.options import Memory
+from frazil.cli.files.paths import Memory
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.stamping import Place, stamp
 

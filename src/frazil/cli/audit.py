@@ -15,8 +15,9 @@ from typing import Any
 
 import click
 
+from frazil.cli._file_options import file_options
 from frazil.cli._options import json_option, scheme_options
-from frazil.cli.files.options import FORMATS, Memory, check_extra, file_options, files_of, format_of
+from frazil.cli.files.paths import FORMATS, Memory, check_extra, files_of, format_of
 from frazil.cli.show.progress import progress
 from frazil.cli.show.terminal import Facts, echo
 from frazil.schemes.scheme import Scheme

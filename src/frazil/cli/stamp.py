@@ -20,12 +20,12 @@ from typing import Any
 
 import click
 
+from frazil.cli._file_options import file_options
 from frazil.cli._options import is_default, json_option, request_options
-from frazil.cli.files.options import (
+from frazil.cli.files.paths import (
     FORMATS,
     Memory,
     check_extra,
-    file_options,
     files_of,
     format_of,
     same_format,

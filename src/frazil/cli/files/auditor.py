@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 
 from frazil.cli.files.database import check_rows, lines_of, text_problem, unreadable
-from frazil.cli.files.options import shown
+from frazil.cli.files.paths import shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.tables import column, json_rows, literal, numbered, table_of
 from frazil.errors import CodecError, ConfigError

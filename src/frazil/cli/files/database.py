@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from frazil.cli.files.options import shown
+from frazil.cli.files.paths import shown
 from frazil.cli.files.reading import Reading, records
 from frazil.errors import ConfigError
 

@@ -24,7 +24,7 @@ from typing import IO, Any, NamedTuple, cast
 
 import duckdb
 
-from frazil.cli.files.options import Memory, ending_of, hive_keys, shown
+from frazil.cli.files.paths import Memory, ending_of, hive_keys, shown
 from frazil.errors import ConfigError, brief
 
 _BLOCK_BYTES = 256 << 10  # a larger one is new memory each time, which costs more than its copy

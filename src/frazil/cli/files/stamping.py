@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import frazil
 from frazil.cli._signals import whole
 from frazil.cli.files.database import check_rows, check_text, fraction_read, unreadable
-from frazil.cli.files.options import shown
+from frazil.cli.files.paths import shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.tables import Table, column, json_rows, literal, numbered, table_of
 from frazil.cli.files.typed_files import Batches, check_types, direct, write_typed

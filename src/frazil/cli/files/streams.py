@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from frazil.cli._signals import on_stop
-from frazil.cli.files.options import packing_of
+from frazil.cli.files.paths import packing_of
 from frazil.errors import ConfigError
 
 

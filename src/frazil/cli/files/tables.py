@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from frazil.cli.files.database import check_text, text_problem
-from frazil.cli.files.options import hive_keys, shown
+from frazil.cli.files.paths import hive_keys, shown
 from frazil.cli.files.reading import CsvHead, Reading, Source
 from frazil.errors import ConfigError
 from frazil.sql.parts import quoted

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.ipc
 
-from frazil.cli.files.options import Memory, shown
+from frazil.cli.files.paths import Memory, shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.streams import Output
 from frazil.errors import ConfigError

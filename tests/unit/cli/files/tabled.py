@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from frazil.cli.files.database import connect
-from frazil.cli.files.options import Memory
+from frazil.cli.files.paths import Memory
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.stamping import Place, stamp
 

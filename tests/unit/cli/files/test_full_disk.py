@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.cli.files.options import check_extra
+from frazil.cli.files.paths import check_extra
 
 ROWS = 40_000
 

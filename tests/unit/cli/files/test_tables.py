@@ -9,7 +9,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from frazil.cli.files.options import files_of, format_of
+from frazil.cli.files.paths import files_of, format_of
 from frazil.errors import ConfigError
 from tests.unit.cli.files.tabled import put, stamped
 
