@@ -245,7 +245,7 @@ def _moved() -> tuple[int, int]:
     return sent, received
 
 
-def _used_s(server: int) -> float:
+def processor_s(server: int) -> float:
     """Seconds of processor time that a server has used, with its children, also ended ones."""
     ticks = 0
     for place in Path("/proc").glob("[0-9]*/stat"):
@@ -258,10 +258,10 @@ def _used_s(server: int) -> float:
 
 def _turn(pool: Any, store: Store, what: Any, url: str, case: Case, seconds: float) -> Turn:
     """What all clients of a case did together in one turn."""
-    log_bytes, used_s = store.log_bytes(), _used_s(store.server)
+    log_bytes, used_s = store.log_bytes(), processor_s(store.server)
     doing = [pool.submit(what, url, case, seconds) for _ in range(case.clients)]
     done = [one.result() for one in doing]
-    used_s = _used_s(store.server) - used_s
+    used_s = processor_s(store.server) - used_s
     rate_hz, steps, own_s, sent, received, _ = map(sum, zip(*done, strict=True))
     logged = store.log_bytes() - log_bytes
     return Turn(rate_hz, steps, used_s if store.server else own_s, sent, received, logged)

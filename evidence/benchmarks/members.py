@@ -18,20 +18,17 @@ import platform
 import sys
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from statistics import quantiles
 from typing import NamedTuple
 
 import frazil
-from evidence.benchmarks.claims import STORES
+from evidence.benchmarks.claims import STORES, processor_s
 
 __all__ = ["main"]
 
 _LAYOUT = "sign:1=0 time:41 node:16 sequence:6 @1ms since 2025-01-01"
-_SERVERS = ("valkey-server", "postgres", "mariadbd", "etcd", "java")
 _PERIOD_S = 2.0
 _AGAIN = 10  # one of so many members is opened again
-_TICKS_HZ = os.sysconf("SC_CLK_TCK")
 
 
 class _Told(NamedTuple):
@@ -82,35 +79,16 @@ def _left(ids: frazil.Generator, late: int, failures: int) -> tuple[int, int]:
     return late + status.waits - 1, failures + status.failures
 
 
-def _server_cpu_s() -> float:
-    """The processor time of the servers that are descendants of this process."""
-    stats = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            name, _, rest = entry.read_text().partition("(")[2].rpartition(")")
-        except OSError:
-            continue  # it has ended
-        stats[int(entry.parent.name)] = name, rest.split()
-    found = 0
-    for pid, (name, rest) in stats.items():
-        parent = int(rest[1])
-        while parent in stats and parent != os.getpid():
-            parent = int(stats[parent][1][1])
-        if parent == os.getpid() and name.startswith(_SERVERS) and pid != os.getpid():
-            found += sum(map(int, rest[11:13]))
-    return found / _TICKS_HZ
-
-
 def _row(kind: str, members: int, processes: int, horizon: str, seconds: float) -> tuple[str, int]:
     """The row of a store, and how many IDs repeat."""
-    with STORES[kind]() as server:
-        url = server + ("&" if "?" in server else "?") + f"horizon={horizon}"
+    with STORES[kind]() as store:
+        url = store.url + ("&" if "?" in store.url else "?") + f"horizon={horizon}"
         frazil.init(url, _LAYOUT, namespace="members", new=True)
-        began, cpu_s = time.monotonic(), _server_cpu_s()
+        began, cpu_s = time.monotonic(), processor_s(store.server)
         with multiprocessing.get_context("spawn").Pool(processes) as pool:
             each = [(url, members // processes, seconds)] * processes
             told = pool.starmap(_live, each, chunksize=1)
-            cpu = (_server_cpu_s() - cpu_s) / (time.monotonic() - began)
+            cpu = (processor_s(store.server) - cpu_s) / (time.monotonic() - began)
     issued = [n for one in told for n in one.issued]
     repeats = len(issued) - len(set(issued))
     times = []
