@@ -195,7 +195,7 @@ class GrantsBeyondTheHorizon(Record):
         reply = super().grant(terms, ask, reading_us, incarnation, want)
         if isinstance(reply, Claim) and terms.timed:
             reply = replace(reply, until=reply.start + want)
-            self.slots.put(reply.slot, replace(self.slots.get(reply.slot), until=reply.until))
+            self.slots.put(reply.slot, self.slots.get(reply.slot)._replace(until=reply.until))
         return reply
 
 
@@ -204,7 +204,7 @@ class RenewsBeyondTheHorizon(Record):
     def renew(self, terms, ask, reading_us, incarnation, until):
         reply = super().renew(terms, ask, reading_us, incarnation, until)
         if isinstance(reply, Claim) and terms.timed:
-            self.slots.put(reply.slot, replace(self.slots.get(reply.slot), until=until))
+            self.slots.put(reply.slot, self.slots.get(reply.slot)._replace(until=until))
             reply = replace(reply, until=until)
         return reply
 

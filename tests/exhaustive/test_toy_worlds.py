@@ -262,7 +262,7 @@ class NoToken(Record):
     """Lets anybody renew and release."""
 
     def _held(self, ask):
-        return ask.held, replace(self.slots.get(ask.held.slot), until=ask.held.until, start=0)
+        return ask.held, self.slots.get(ask.held.slot)._replace(until=ask.held.until, start=0)
 
 
 class NoHold(Record):

@@ -12,7 +12,6 @@ from frazil.system import digest as module
 def test_each_module_has_the_same_hash(monkeypatch, without):
     for name in without:
         monkeypatch.setitem(sys.modules, name, None)
-    module._sha256.cache_clear()
+    monkeypatch.setattr(module, "_HASH", module._sha256())
     text = f"time:41 node:10, not in the cache {without}"
     assert module.digest(text) == sha256(text.encode()).hexdigest()[:16]
-    module._sha256.cache_clear()

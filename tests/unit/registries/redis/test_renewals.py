@@ -45,7 +45,7 @@ def test_the_short_way_changes_one_slot(registry, server, number):
         one for one in before.holdings if one.slot != number
     ]
     was, now = before.holdings[number], after.holdings[number]
-    assert now == replace(was, until=longer.until, holder=f"{was.holder} 70/s")
+    assert now == was._replace(until=longer.until, holder=f"{was.holder} 70/s")
 
 
 def test_no_further_than_the_horizon_and_never_back(registry):
