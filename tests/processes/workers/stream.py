@@ -17,6 +17,7 @@ def drop_to(uid: int, groups: list[int]) -> None:
     """Be another user from now on; what is imported later would need files that it may read."""
     with tempfile.TemporaryDirectory() as place:
         frazil.mint(1, f"sqlite:{place}/claims.db", lead="1s")
+    frazil.open("memory:").close()
     os.setgroups(groups)
     os.setgid(uid)
     os.setuid(uid)
