@@ -167,7 +167,7 @@ class TestShelves:
         for shelf in set(range(registry.count)) - {left}:
             cluster.members[0].ask("kv/deleterange", {"key": registry.key(shelf).name})
         for scheme in SHELVES, TWO_SHELVES, ONE_RECORD:
-            with pytest.raises(ConfigError, match="already has a record|has the layout"):
+            with pytest.raises(ConfigError, match=r"already has a record|has the layout"):
                 new(cluster.url, name, scheme)
 
 
