@@ -18,7 +18,7 @@ from frazil.claims.shelves import ShelvedSlots, counted, head, share, usual_coun
 from frazil.claims.slots import Slot, SlotTable
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries.base import terms_of
-from frazil.registries.shelves import ShelvedRegistry
+from frazil.registries.shelves import Changes, ShelvedRegistry
 
 SCHEME = frazil.scheme("time:41 node:5 sequence:2 @1ms since 2025-01-01")
 HORIZON_MS, WAIT_MS, SHELVES = 1000, 1125, 4
@@ -62,8 +62,9 @@ class Member(ShelvedRegistry):
             deepcopy(self.store.records.get(name)) or Record(PackedSlots())
             for name in (*names, *beside)
         ]
+        changes = Changes(names, records)
         yield records, str(self.store.incarnation)
-        self.store.records |= dict(zip(names, records, strict=False))
+        self.store.records |= {name: record for name, record, _ in changes}
 
     def tell(self, verb, argument, claim=None):
         """The reply to a verb, which is remembered."""
