@@ -150,7 +150,7 @@ class SimulatedRegistry(ShelvedRegistry):
             world.marks.hit("counter refused")
             error = refused
         except AllNeeded as refused:
-            world.marks.hit("no slot is free on a shelf" if refused.full else "all shelves asked")
+            world.marks.hit(refused.args[0] if refused.args else "all shelves asked")
             error = refused
         except FrazilError as refused:
             error = refused

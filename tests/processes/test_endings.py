@@ -1,6 +1,8 @@
 """The end of a generator and of its process: first no more IDs, then the claim is given back."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -21,6 +23,15 @@ def test_exit_releases_although_a_daemon_thread_issues(crew, place, url, how, st
     issued, repeats = count(place)
     assert issued > 100_000
     assert repeats == 0
+
+
+def test_a_generator_that_outlives_the_modules_says_nothing(url):
+    """Its finalizer runs when the interpreter has already emptied the modules that it uses."""
+    program = f"import frazil, threading; threading.ids = frazil.open({url!r}, {ONE_SLOT!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}; threading.ids()"], capture_output=True, check=True
+    )
+    assert done.stderr == b""
 
 
 def test_close_while_others_issue(crew, place, url):

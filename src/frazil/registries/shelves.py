@@ -43,14 +43,7 @@ _RECOUNTS = 3
 
 
 class AllNeeded(Exception):
-    """Raised in a step on one shelf that is not enough, so that nothing is saved.
-
-    full: whether no slot is free there.
-    """
-
-    def __init__(self, *, full: bool = False) -> None:
-        super().__init__()
-        self.full = full
+    """Raised in a step on one shelf that is not enough, so that nothing is saved."""
 
 
 class Changes:
@@ -204,7 +197,7 @@ class ShelvedRegistry(RecordRegistry):
             if head(record) != before or self._stepped(record, offset_us):
                 raise AllNeeded
             if free and not _begins_now(reply, terms):
-                raise AllNeeded(full=True)
+                raise AllNeeded("no slot is free on a shelf")
             return reply
 
         return _from(shelf, self.perform(alone, shelf))

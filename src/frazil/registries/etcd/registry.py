@@ -1,7 +1,7 @@
 """``etcd://``: claims in an etcd cluster.
 
 A shelf of a namespace is one key. A verb is computed from the state that was read, and written by a
-transaction that succeeds only if the key has not changed (or none of all). Otherwise the answer
+transaction that succeeds only if no key that it writes has changed. Otherwise the answer
 contains the new state, and the verb is computed again after a random pause. The last state of a key
 is cached, so a verb without a conflict costs one round trip. The transaction also reads the first
 shelf, whose head a step on another one compares: before it, as cached, and after it, as it is.
@@ -22,8 +22,8 @@ restored, does not have the noted version; unless it was written as often before
 such a program is outside the promise. Members remember the highest revision and index of the store
 (in this object) and of the record (``LastSeen``; that also works with ``--bump-revision``). One
 case remains: a young or very busy cluster whose new log gets as long as the old one was when the
-key was written last, before the first member connects. A restore with a new ``--initial-cluster-
-token`` creates new ids.
+key was written last, before the first member connects. A restore with a new
+``--initial-cluster-token`` creates new ids.
 
 **A loss stays noticed until it is settled.** The new log grows, so the sign of a restore disappears
 soon, and the verb that noticed it may fail: a counter refuses every verb, a member's clock may be
@@ -104,6 +104,13 @@ class _Read:
         return self.record.incarnation != self.state.cluster
 
 
+class _Keys(dict[str, Key]):
+    """Keys by the name of their shelf."""
+
+    def __missing__(self, name: str) -> Key:
+        return self.setdefault(name, Key(name))
+
+
 class EtcdRegistry(ShelvedRegistry):
     """A registry in a cluster: ``etcd://[user:password@]host[:port],…`` (``etcds:`` for TLS).
 
@@ -125,7 +132,7 @@ class EtcdRegistry(ShelvedRegistry):
         self._user = url.user if any(url.user) else None
         # Members of a fleet spread over the cluster.
         self._endpoints = shuffled(_endpoint(host, self.url) for host in url.hosts)
-        self._keys: dict[str, Key] = {}
+        self._keys = _Keys()
         make = partial(Link, self.url, self._endpoints, self._client, self._user)
         self._links = SharedLinks(make, "etcd", url.text)
         self._date = Date()
@@ -158,8 +165,7 @@ class EtcdRegistry(ShelvedRegistry):
 
     def key(self, shelf: int = 0) -> Key:
         """The key of a shelf."""
-        name = self.name_of(shelf)
-        return self._keys.setdefault(name, Key(name))
+        return self._keys[self.name_of(shelf)]
 
     def perform(
         self, verb: Callable[[Record, int, str], Answer], shelf: int | None = None, at: int = 0
@@ -225,7 +231,7 @@ class EtcdRegistry(ShelvedRegistry):
     def locked(
         self, names: Sequence[str], beside: Sequence[str]
     ) -> Iterator[tuple[list[Record], str]]:
-        keys = [self._keys.setdefault(name, Key(name)) for name in (*names, *beside)]
+        keys = [self._keys[name] for name in (*names, *beside)]
         if len(names) > 1:
             for key in keys:
                 key.state = None

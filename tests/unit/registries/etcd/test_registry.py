@@ -5,6 +5,7 @@ import secrets
 import shutil
 import subprocess
 import time
+from base64 import b64encode
 from types import SimpleNamespace
 
 import pytest
@@ -160,6 +161,38 @@ class TestShelves:
         assert isinstance(grant(registry), Wait)
         with registry.step() as (record, incarnation):
             assert record.incarnation == incarnation
+
+    def test_a_step_on_all_notices_the_first_shelf_although_it_writes_another(
+        self, cluster, member
+    ):
+        seen = []
+
+        def verb(record, _reading_us, incarnation):
+            seen.append(record.incarnation == incarnation)
+            cluster.members[0].ask("kv/deleterange", {"key": registry.key(0).name})
+            record.revision += 1
+
+        registry, _ = member
+        registry.perform(verb, None, 1)
+        assert seen == [True, False]
+
+    def test_a_namespace_is_not_new_if_a_shelf_appears_meanwhile(self, cluster, name, monkeypatch):
+        shelves, ask = new(cluster.url, name, SHELVES), cluster.members[0].ask
+        key = shelves.key(40)
+        value = b64encode(key.state.value).decode()
+        for shelf in range(shelves.count):
+            ask("kv/deleterange", {"key": shelves.key(shelf).name})
+        post = Link.post
+
+        def put_before_a_write(link, path, body, *more):
+            if "compare" in body:
+                ask("kv/put", {"key": key.name, "value": value})
+            return post(link, path, body, *more)
+
+        monkeypatch.setattr(Link, "post", put_before_a_write)
+        with pytest.raises(ConfigError, match="already has a record"):
+            new(cluster.url, name)
+        assert connect(cluster.url, name, ONE_RECORD).look() is None
 
     @pytest.mark.parametrize("left", [1, 40])
     def test_a_namespace_is_not_new_if_a_shelf_is_left(self, cluster, name, left):

@@ -9,6 +9,7 @@ import pytest
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
+import frazil
 from frazil.claims.claim import Claim, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries import connect
@@ -172,6 +173,22 @@ def session_of(registry):
 def drivers_threads():
     words = "_thread_worker", "zk_loop"
     return [each.name for each in threading.enumerate() if any(w in each.name for w in words)]
+
+
+def test_a_step_on_all_notices_the_first_shelf_although_it_writes_another(server):
+    scheme = frazil.scheme("sign:1=0 time:41 node:9 sequence:13 @1ms since 2016-02-18")
+    registry, seen = new(server.url(), "all-of-two", scheme), []
+
+    def verb(record, _reading_us, incarnation):
+        seen.append(record.incarnation == incarnation)
+        with server.client() as client:
+            if len(seen) == 1:
+                client.delete("/frazil/record/all-of-two")
+        record.revision += 1
+
+    registry.perform(verb, None, 1)
+    registry.close()
+    assert seen == [True, False]
 
 
 def test_registries_that_were_not_closed_leave_no_session(wire, url):
