@@ -80,7 +80,8 @@ class _Totals:
         """The counts and the gauges of each series. A count is never less than the last time."""
         counts: Counts = Counter()
         gauges: _Values = {}
-        for generator in _generators():
+        generators = _generators()  # kept, or one that is freed meanwhile would count twice
+        for generator in generators:
             status: Status = generator.status()
             counts.update(counts_of(status))
             if not status.closed:

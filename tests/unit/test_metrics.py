@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import frazil
 from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.generator.status import counts_of
 from tests.tools.forks import child
 from tests.tools.waiting import until
 
@@ -102,6 +103,20 @@ def test_generators_that_threads_free_are_all_counted(name):
     gc.collect()
     assert counts == sorted(counts)
     assert read(registry, name)["frazil_issued_total"] == 4 * 60 * 5
+
+
+def test_a_generator_that_is_freed_during_a_read_is_counted_once(name, monkeypatch):
+    registry = CollectorRegistry()
+    frazil.metrics.prometheus(registry)
+    some = [frazil.open("memory:metrics", namespace=name) for _ in range(3)]
+    assert [len(ids.take(5)) for ids in some] == [5, 5, 5]
+
+    def dropped(status):
+        some.clear()  # its last user ends in another thread
+        return counts_of(status)
+
+    monkeypatch.setattr(frazil.metrics, "counts_of", dropped)
+    assert [read(registry, name)["frazil_issued_total"] for _ in range(2)] == [15, 15]
 
 
 def test_a_pool_that_was_freed_is_counted(name):
