@@ -59,6 +59,7 @@ BUILT_ON_WALKS = {
     "unit/remote",
     "unit/service",
     "unit/tables",
+    "unit/test_metrics.py",
     "unit/test_pytest.py",
     "unit/test_readiness.py",
     "unit/test_sqlalchemy.py",
