@@ -36,7 +36,7 @@ _MARK = "\ufeff"
 _SNIFFED_LINES = 50
 _FIELD_BYTES = 16  # of Arrow, beside its text
 _FIELD_BYTES_MAX = 1 << 30
-_LARGE_BYTES = 128 << 20
+_LARGE_BYTES = 512 << 20
 _MARKS = re.compile(rb"\A(\xef\xbb\xbf)+")
 
 
@@ -139,8 +139,8 @@ def _packing(stored: Any) -> str | None:
 
 
 def _counter(size_bytes: int) -> Callable[[bytes, bytes], int]:
-    """Counts a byte in a block: by numpy in a large file, where that saves more than its import."""
-    if size_bytes < _LARGE_BYTES:
+    """Counts a byte in a block: by numpy, if that saves more than an import would take."""
+    if size_bytes < _LARGE_BYTES and "numpy" not in sys.modules:
         return bytes.count
     import numpy as np
 
@@ -223,7 +223,7 @@ class Reading:
             for last in chain([start[before:]], blocks):
                 if self.kind == "csv":
                     quotes += count(last, b'"')
-                    lines += count(last, end)
+                    lines += 0 if quotes else count(last, end)  # only for ``rows``
                 yield last
 
         if once or charset or before:
