@@ -92,11 +92,12 @@ _TELL = """SELECT current_setting('synchronous_commit'),
        concat_ws('.', (pg_control_system()).system_identifier,
                  left(pg_walfile_name(pg_current_wal_lsn()), 8), 'frazil_namespace'::regclass::oid,
                  (SELECT oid FROM pg_database WHERE datname = current_database())),
-       (SELECT concat_ws('.', (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint,
-                         d.xmin, n.xmin, t.xmin)
-        FROM pg_database d, pg_namespace n, pg_type t
-        WHERE d.datname = current_database() AND n.oid = t.typnamespace
-          AND t.typrelid = 'frazil_namespace'::regclass)"""
+       concat_ws('.', (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint,
+                 (SELECT xmin FROM pg_database WHERE datname = current_database()),
+                 (SELECT xmin FROM pg_namespace WHERE oid = (SELECT relnamespace FROM pg_class
+                  WHERE oid = 'frazil_namespace'::regclass)),
+                 (SELECT xmin FROM pg_type WHERE oid = (SELECT reltype FROM pg_class
+                  WHERE oid = 'frazil_namespace'::regclass)))"""
 _INSERT = (
     "INSERT INTO frazil_namespace (name) SELECT unnest(%(names)s::text[]) ORDER BY 1 "
     "ON CONFLICT DO NOTHING"
@@ -285,6 +286,6 @@ def _results(cursor: Cursor) -> list[list[tuple[Any, ...]]]:
     """The rows of each statement of a message."""
     found = []
     while True:
-        found.append(cursor.fetchall() if cursor.description else [])
+        found.append(cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else [])
         if not cursor.nextset():
             return found
