@@ -17,8 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Never
 
-from frazil.claims.claim import LastSeen
-from frazil.claims.record import layout_mismatch
+from frazil.claims.claim import LastSeen, layout_mismatch
 from frazil.errors import ConfigError
 from frazil.generator.mint import answer_by, mint
 from frazil.generator.request import Duration, Request, refuse_full

@@ -10,6 +10,8 @@ from tests.servers.redis import FLAVOURS, Cluster, Server, until
 from tests.tools.proxy import Proxy
 
 SEVERAL = {
+    "pasts_end_a_holders_claim",
+    "losses_make_the_past_unknown",
     "members_share_one_record",
     "namespaces_are_apart",
     "strangers_are_refused",

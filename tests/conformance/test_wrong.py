@@ -11,7 +11,7 @@ import pytest
 
 from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.record import Record
-from frazil.claims.slots import SlotTable
+from frazil.claims.slots import Slot, SlotTable
 from frazil.errors import ClockError, ConfigError
 from frazil_conformance import CHECKS, ConformanceError, check_registry
 from tests.conformance.adapters import NO_SERVER, ManualRegistry, ManualStore
@@ -32,11 +32,69 @@ class NotAtomic(ManualRegistry):
 
 @wrong("threads_never_meet", "older_copies_are_noticed")
 class CountsNoWrites(Record):
-    def _begin_verb(self, *arguments):
+    def begin_verb(self, *arguments):
         before = self.revision
-        now_us = super()._begin_verb(*arguments)
+        now_us = super().begin_verb(*arguments)
         self.revision = before
         return now_us
+
+
+@wrong("pasts_are_declared_first")
+class TakesNewForDeclared(ManualRegistry):
+    """Takes it that a person said so, who only said that the namespace is new."""
+
+    def initialise(self, ask, start):
+        seen = super().initialise(ask, start)
+        with self.step() as (record, _):
+            if self.terms.timed:
+                record.layout = f"{self.terms.layout} | past from 0"
+        return seen
+
+
+@wrong("pasts_end_a_holders_claim")
+class KeepsTheTokenUnderAPast(ManualRegistry):
+    """Gives the past of a slot, and leaves it to its holder."""
+
+    def claim_past(self, ask, region):
+        before = dict(self.load().slots.stored())
+        reply = super().claim_past(ask, region)
+        if isinstance(reply, Claim) and reply.slot in before:
+            with self.step() as (record, _):
+                record.slots.put(reply.slot, before[reply.slot]._replace(until=reply.until))
+        return reply
+
+
+@wrong("pasts_never_overlap", "full_pasts_are_told")
+class GivesAPastTwice(ManualRegistry):
+    """Lets the past of a slot begin where it is asked to."""
+
+    def claim_past(self, ask, region):
+        slots = self.load().slots
+        reply = super().claim_past(ask, region)
+        with self.step() as (record, _):
+            record.slots = slots
+        return reply
+
+
+@wrong("losses_make_the_past_unknown")
+class RemembersAWordThroughALoss(Record):
+    def _set_identity(self, terms, *arguments):
+        declared = self.layout.removeprefix(terms.layout)
+        super()._set_identity(terms, *arguments)
+        self.layout += declared
+
+
+@wrong("pasts_end_by_now")
+class GivesTheFuture(ManualRegistry):
+    def claim_past(self, ask, region):
+        try:
+            return super().claim_past(ask, region)
+        except ConfigError:
+            with self.step() as (record, _):
+                record.slots.put(0, Slot(max(region), 0))
+                return Claim(
+                    0, min(region), max(region), "", record.top_us, record.seen(self.terms, 0)
+                )
 
 
 @wrong("older_copies_are_noticed_until_written")
@@ -45,11 +103,11 @@ class NoticesOnce(Record):
 
     heard: ClassVar[set[LastSeen]] = set()
 
-    def _begin_verb(self, terms, ask, *rest):
+    def begin_verb(self, terms, ask, *rest):
         if ask.seen in self.heard:
             ask = replace(ask, seen=LastSeen())
         self.heard.add(ask.seen)
-        return super()._begin_verb(terms, ask, *rest)
+        return super().begin_verb(terms, ask, *rest)
 
 
 @wrong("first_readings_take_a_witness", "lost_states_are_noticed_until_written")
@@ -148,8 +206,8 @@ class CountsOnFromAnOlderCopy(Record):
 class TellsNoStart(Record):
     """Only values that were granted show that a counter is an earlier one."""
 
-    def _seen(self, terms, now_us):
-        return super()._seen(terms, now_us)._replace(reach=1)
+    def seen(self, terms, now_us):
+        return super().seen(terms, now_us)._replace(reach=1)
 
 
 @wrong("lost_counters_are_errors", "older_counters_stay_refused")

@@ -68,12 +68,12 @@ class ReleasesTooMuch(Record):
     """Takes back whatever it is told to."""
 
     def release(self, terms, ask, reading_us, incarnation, used):
-        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
+        now_us = self.begin_verb(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
         if slot is None:
-            return Lost(self._seen(terms, now_us))
+            return Lost(self.seen(terms, now_us))
         self.slots.put(held.slot, Slot(used, min(used, slot.start)))
-        return self._seen(terms, now_us)
+        return self.seen(terms, now_us)
 
 
 @wrong("release_gives_back_the_rest")
@@ -94,9 +94,9 @@ class KeepsTheTokenOfAReleasedSlot(Record):
 class NoGuard(Record):
     """Notices a loss, voids the tokens, and waits for nothing."""
 
-    def _begin_verb(self, *arguments):
+    def begin_verb(self, *arguments):
         guard = self.guard
-        now_us = super()._begin_verb(*arguments)
+        now_us = super().begin_verb(*arguments)
         self.guard = guard
         return now_us
 
@@ -105,9 +105,9 @@ class NoGuard(Record):
 class FirstUseAtOnce(Record):
     """Takes a record that is not there for one that never was."""
 
-    def _begin_verb(self, *arguments):
+    def begin_verb(self, *arguments):
         new = not self.sid
-        now_us = super()._begin_verb(*arguments)
+        now_us = super().begin_verb(*arguments)
         if new and arguments[0].timed:
             self.guard, self.sid = 0, self.sid.removeprefix(WAITS)
         return now_us
@@ -123,7 +123,7 @@ class DeafInTheWait(Record):
 
 @wrong("waits_outlast_a_corrected_clock")
 class WaitsByTheStoresClock(Record):
-    def _rest_ticks(self, terms, ask, now):
+    def rest_ticks(self, terms, ask, now):
         return self.guard - now
 
 
@@ -133,17 +133,17 @@ class WaitsByTheStoresClock(Record):
     "older_copies_are_noticed_until_written",
 )
 class TokensOutliveALoss(Record):
-    def _begin_verb(self, *arguments):
+    def begin_verb(self, *arguments):
         before = dict(self.slots)
-        now_us = super()._begin_verb(*arguments)
+        now_us = super().begin_verb(*arguments)
         self.slots.update(before)
         return now_us
 
 
 @wrong("members_remember_the_revision", "older_copies_are_noticed", "older_counters_are_refused")
 class DeafToTheRevision(Record):
-    def _begin_verb(self, terms, ask, *rest):
-        return super()._begin_verb(terms, replace(ask, seen=ask.seen._replace(revision=0)), *rest)
+    def begin_verb(self, terms, ask, *rest):
+        return super().begin_verb(terms, replace(ask, seen=ask.seen._replace(revision=0)), *rest)
 
 
 @wrong("members_remember_what_they_hold", "lost_claims_are_not_given_back")
@@ -154,8 +154,8 @@ class DeafToTheUntil(Record):
 
 @wrong("members_remember_the_clock", "members_continue_the_clock")
 class DeafToTheClock(Record):
-    def _begin_verb(self, terms, ask, *rest):
-        return super()._begin_verb(terms, replace(ask, seen=ask.seen._replace(now_us=0)), *rest)
+    def begin_verb(self, terms, ask, *rest):
+        return super().begin_verb(terms, replace(ask, seen=ask.seen._replace(now_us=0)), *rest)
 
 
 @wrong("members_remember_the_reach")
@@ -166,9 +166,9 @@ class DeafToTheReach(Record):
 
 @wrong("members_continue_the_clock")
 class TakesTheClockAsItWas(Record):
-    def _begin_verb(self, terms, ask, *rest):
+    def begin_verb(self, terms, ask, *rest):
         stopped = ask.seen._replace(sent_us=ask.boot_us)
-        return super()._begin_verb(terms, replace(ask, seen=stopped), *rest)
+        return super().begin_verb(terms, replace(ask, seen=stopped), *rest)
 
 
 @wrong("late_members_close_nothing")
@@ -180,9 +180,9 @@ class ComparesEveryRevision(Record):
 
 @wrong("lost_claims_are_not_given_back")
 class VoidedIsGivenBack(Record):
-    def _begin_verb(self, *arguments):
+    def begin_verb(self, *arguments):
         before, sid = dict(self.slots), self.sid
-        now_us = super()._begin_verb(*arguments)
+        now_us = super().begin_verb(*arguments)
         if self._life != sid.removeprefix(WAITS):
             for n, slot in before.items():
                 self.slots.put(n, Slot(slot.until, slot.start))
@@ -276,15 +276,15 @@ class WaitsEvenIfNew(Record):
 class RefusesLateRenewals(Record):
     def renew(self, terms, ask, reading_us, incarnation, until):
         if terms.timed and ask.held.until < terms.tick_at(reading_us):
-            return Lost(self._seen(terms, reading_us))
+            return Lost(self.seen(terms, reading_us))
         return super().renew(terms, ask, reading_us, incarnation, until)
 
 
 @wrong("strangers_are_refused")
 class TakesStrangers(Record):
-    def _begin_verb(self, terms, *rest):
+    def begin_verb(self, terms, *rest):
         self.fingerprint = terms.fingerprint if self.sid else self.fingerprint
-        return super()._begin_verb(terms, *rest)
+        return super().begin_verb(terms, *rest)
 
 
 @wrong("strangers_are_refused", "constants_have_slots_of_their_own")

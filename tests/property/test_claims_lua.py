@@ -15,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import frazil
+from frazil.claims import past
 from frazil.claims.claim import Claim, LastSeen, LossNoticed, Lost, VerbRequest, Wait
 from frazil.claims.record import Record
 from frazil.errors import FrazilError
@@ -175,6 +176,20 @@ class Pair:
             start = self.record.guard + 3  # a script counts no further from where it began
         self.run_verb("initialise", who, start, held=None)
 
+    def tick(self, ago):
+        """A tick of the past, of a layout with time."""
+        layout = frazil.scheme(self.layout).layout
+        now_us = self.us + self.record.offset_us - (layout.epoch_us or 0)
+        return max(0, now_us // (layout.tick_us or 1) - ago)
+
+    def declare_past(self, who, ago):
+        self.run_verb("declare_past", who, self.tick(ago), held=None)
+
+    def claim_past(self, who, ago, ticks):
+        start = -1 if ago is None else self.tick(ago)
+        stop = 0 if ticks is None else max(start, 0) + ticks
+        self.run_verb("claim_past", who, (start, stop), held=None)
+
     def steal(self, who):
         """Hold what another one holds, as after a copy of memory."""
         self.claims[who] = self.claims[(who + 1) % 3]
@@ -205,7 +220,8 @@ class Pair:
         record = copy.deepcopy(self.record)
         incarnation = f"{self.data}{'/' if self.data else ''}{self.run:040x}.{self.history:040x}"
         try:
-            reply = getattr(record, verb)(terms, ask, self.us, incarnation, amount)
+            run = getattr(Record, verb, None) or getattr(past, verb)
+            reply = run(record, terms, ask, self.us, incarnation, amount)
         except FrazilError as error:
             if isinstance(error, LossNoticed):
                 self.record = record
@@ -227,6 +243,7 @@ CHANCES = ["restart", "fail_over", "forget", "keep", "restore", "undo", "undo", 
 FORWARD_US = [10, 700, 3 * MS, 20 * MS, 60 * MS, 150 * MS]
 STEPS_US = [-1 * MS, -50 * MS, -500 * MS, -3600 * 10**6, 8 * 10**6, 61 * 10**6, 3600 * 10**6]
 STARTS = [None, None, -1, 0, 5, 14, 10**15, 10**18 - 1]
+PAST = [None, 0, 5, 40, 100, 3000, 70_000, 10**14]
 # Each operation, how often it comes, and what it is told.
 OPERATIONS = [
     ("grant", 20, lambda dice: [dice.randint(1, 150)]),
@@ -236,6 +253,8 @@ OPERATIONS = [
     ("pass_time", 40, lambda dice: [dice.choice(FORWARD_US)]),
     ("step_clock", 4, lambda dice: [dice.choice(STEPS_US)]),
     ("initialise", 3, lambda dice: [dice.choice(STARTS)]),
+    ("declare_past", 3, lambda dice: [dice.choice([-5, 0, 50, 3000, 10**14])]),
+    ("claim_past", 8, lambda dice: [dice.choice(PAST), dice.choice([None, 0, 1, 30, 200])]),
     ("replace_member", 3, lambda dice: [dice.choice(["stranger", "own", "own"])]),
     *((name, 1, lambda _: []) for name in CHANCES),
     *((name, 2, lambda _: []) for name in ("amnesia", "steal", "renew_anyhow")),

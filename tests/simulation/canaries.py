@@ -22,9 +22,9 @@ from tests.unit.walk.test_walk import interpreted
 class ShortGuard(Record):
     """The guard is set to now, without the horizon."""
 
-    def _begin_verb(self, terms, *arguments):
+    def begin_verb(self, terms, *arguments):
         guard = self.guard
-        now_us = super()._begin_verb(terms, *arguments)
+        now_us = super().begin_verb(terms, *arguments)
         if self.guard > guard:
             self.guard = max(guard, self.guard - terms.horizon_ticks)
         return now_us
@@ -40,8 +40,8 @@ class LossUnnoticed(Record):
 class NoMemory(Record):
     """The members' memory is ignored."""
 
-    def _begin_verb(self, terms, ask, *arguments):
-        return super()._begin_verb(terms, replace(ask, seen=LastSeen(), held=None), *arguments)
+    def begin_verb(self, terms, ask, *arguments):
+        return super().begin_verb(terms, replace(ask, seen=LastSeen(), held=None), *arguments)
 
 
 class HorizonOff(Record):
@@ -63,13 +63,13 @@ class RenewsWithoutToken(Record):
     """A renewal checks no token."""
 
     def renew(self, terms, ask, reading_us, incarnation, until):
-        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
+        now_us = self.begin_verb(terms, ask, reading_us, incarnation)
         held = ask.held
         bound = self._bound(terms, terms.tick_at(now_us), held.until)
         reached = max(held.until, min(until, bound))
         floor = max(reached, self.slots.get(held.slot).until)
         self.slots.put(held.slot, Slot(floor, held.start, held.token))
-        return Claim(held.slot, held.start, reached, held.token, now_us, self._seen(terms, now_us))
+        return Claim(held.slot, held.start, reached, held.token, now_us, self.seen(terms, now_us))
 
 
 class ReleasesTooMuch(Record):
@@ -210,12 +210,12 @@ class JumpsAhead(interpreted().Walk):
 class CountersStartAnew(Record):
     """A missing or foreign counter is accepted."""
 
-    def _begin_verb(self, terms, ask, reading_us, incarnation):
+    def begin_verb(self, terms, ask, reading_us, incarnation):
         if not (terms.timed or self.sid):
             self._set_identity(terms, ask, incarnation)
         if not terms.timed:
             self.incarnation, ask = incarnation, replace(ask, seen=LastSeen())
-        return super()._begin_verb(terms, ask, reading_us, incarnation)
+        return super().begin_verb(terms, ask, reading_us, incarnation)
 
 
 class LeavesValuesOut(Record):

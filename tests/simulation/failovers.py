@@ -12,22 +12,22 @@ class FirstDecides(Record):
 
     waits = property(lambda self: False)
 
-    def _begin_verb(self, terms, ask, *arguments):
+    def begin_verb(self, terms, ask, *arguments):
         guard = self.guard
         bare = replace(ask, seen=ask.seen._replace(sent_us=ask.boot_us, reach=0))
-        now_us = super()._begin_verb(terms, bare, *arguments)
+        now_us = super().begin_verb(terms, bare, *arguments)
         if self.guard > guard:
             self.guard -= terms.wait_ticks - terms.horizon_ticks
         return now_us
 
-    def _rest_ticks(self, terms, ask, now):
+    def rest_ticks(self, terms, ask, now):
         return 0
 
 
 class GrantsInTheWait(Record):
     """Only the guard is waited for, not the members that remember more."""
 
-    def _rest_ticks(self, terms, ask, now):
+    def rest_ticks(self, terms, ask, now):
         return 0
 
 
@@ -52,9 +52,9 @@ class StoreClockEndsTheWait(Record):
 class StoppedClock(Record):
     """The clock that a member was told is not continued, and what it was given does not count."""
 
-    def _begin_verb(self, terms, ask, *arguments):
+    def begin_verb(self, terms, ask, *arguments):
         seen = ask.seen._replace(sent_us=ask.boot_us, reach=0)
-        return super()._begin_verb(terms, replace(ask, seen=seen, held=None), *arguments)
+        return super().begin_verb(terms, replace(ask, seen=seen, held=None), *arguments)
 
 
 class LostAndSilent(TimedPolicy):

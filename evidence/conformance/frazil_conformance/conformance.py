@@ -15,14 +15,22 @@ from dataclasses import dataclass
 from inspect import isfunction
 from typing import Literal
 
-from frazil_conformance import claims, clocks, counters, lost_messages, slot_choice, store_loss
+from frazil_conformance import (
+    claims,
+    clocks,
+    counters,
+    lost_messages,
+    pasts,
+    slot_choice,
+    store_loss,
+)
 from frazil_conformance.store import Store
 from frazil_conformance.trial import BrokenContract, NotApplicable, Trial
 
 Check = Callable[[Trial], None]
 Outcome = Literal["passed", "failed", "not applicable"]
 
-_MODULES = (claims, lost_messages, slot_choice, store_loss, clocks, counters)
+_MODULES = (claims, lost_messages, slot_choice, store_loss, clocks, counters, pasts)
 
 CHECKS: tuple[Check, ...] = tuple(
     check

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from frazil import Scheme, scheme
 from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
@@ -89,11 +89,11 @@ def demand_refused(
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A verb, its request (``value`` is want, until or used), and its reply."""
+    """A verb, its request (``value`` is want, until, used or a region), and its reply."""
 
     verb: str
     ask: VerbRequest
-    value: int
+    value: Any
     reply: Reply
 
 
@@ -119,7 +119,7 @@ class Member:
         token = secrets.token_hex(8)
         return VerbRequest(self.seen, witness_us, token, "conformance:1", held, boot_us)
 
-    def send(self, verb: str, ask: VerbRequest, value: int) -> Reply:
+    def send(self, verb: str, ask: VerbRequest, value: Any) -> Reply:
         """Send a request, which may be an old one, and record the reply."""
         reply: Reply = getattr(self.registry, verb)(ask, value)
         self.last = Event(verb, ask, value, reply)

@@ -14,11 +14,14 @@ Units: ``_ticks`` and plain axis values count from the layout's epoch; ``_us`` a
 (moments: since 1970).
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from frazil.errors import ConfigError
 from frazil.system.digest import digest
+
+_PAST = re.compile(r" \| past from (\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,10 @@ class Terms:
     def tick_at(self, us: int) -> int:
         """The tick of a moment (microseconds since 1970)."""
         return (us - self.epoch_us) // self.tick_us
+
+    def us_at(self, tick: int) -> int:
+        """The moment at which a tick begins."""
+        return self.epoch_us + tick * self.tick_us
 
 
 class LastSeen(NamedTuple):
@@ -197,7 +204,8 @@ class Wait:
 class Lost:
     """The claim cannot be renewed or released: another member has the slot, or the store lost it.
 
-    The holder may still use the claim, up to the ``until`` of its last grant.
+    The holder may still use the claim, up to the ``until`` of its last grant. For ``claim_past``:
+    every slot has granted some of the ticks.
     """
 
     seen: LastSeen
@@ -225,7 +233,8 @@ class Snapshot(NamedTuple):
     """A copy of a record's contents.
 
     layout and fingerprint: of its terms. now_us: the registry's clock. away: the errors of the
-    stores of a partitioned registry that did not answer.
+    stores of a partitioned registry that did not answer. past_from: the tick from which on a person
+    declared the past (see ``past``).
     """
 
     layout: str
@@ -233,3 +242,33 @@ class Snapshot(NamedTuple):
     now_us: int
     holdings: tuple[Holding, ...]
     away: tuple[str, ...] = ()
+    past_from: int | None = None
+
+
+def past_in(layout: str) -> tuple[str, int | None]:
+    """The layout that a record shows, without what was declared; and the tick from which on."""
+    found = _PAST.search(layout)
+    return (layout[: found.start()], int(found[1])) if found else (layout, None)
+
+
+def layout_mismatch(theirs: str, terms: Terms) -> ConfigError:
+    """The error for a namespace with other terms; it shows both layouts."""
+    from frazil.layout.drawing import draw
+    from frazil.layout.layout import Layout
+
+    theirs = past_in(theirs)[0]
+
+    def show(text: str) -> str:
+        text = text.rpartition(" | ")[0] if text.endswith(" shelves") else text
+        return f"{text}\n{draw(Layout.parse(text.partition(' | ')[0]))}"
+
+    problem = f"{terms.named} has another horizon or shuffle than yours"
+    if theirs != terms.layout:
+        both = f"{show(theirs)}\nand yours is\n{show(terms.layout)}"
+        problem = f"{terms.named} has the layout\n{both}"
+    return ConfigError(
+        f"{problem}\nA namespace has one scheme, which all members use. Use that one, or another "
+        'namespace (namespace="orders"; in the command, --namespace orders).',
+        theirs=theirs,
+        ours=terms.layout,
+    )

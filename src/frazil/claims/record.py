@@ -55,6 +55,7 @@ from frazil.claims.claim import (
     Terms,
     VerbRequest,
     Wait,
+    layout_mismatch,
 )
 from frazil.claims.slots import Slot, Slots, SlotTable
 from frazil.errors import ClockError, ConfigError, LayoutExhausted, PoolExhausted, brief
@@ -103,10 +104,10 @@ class Record:
         Raises ConfigError (other terms, missing counter), ClockError, LayoutExhausted; then
         nothing was changed.
         """
-        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
+        now_us = self.begin_verb(terms, ask, reading_us, incarnation)
         now = terms.tick_at(now_us) if terms.timed else 0
-        if terms.timed and (rest := self._rest_ticks(terms, ask, now)) > 0:
-            return Wait.ticks(rest, terms, self._seen(terms, now_us), guarded=True)
+        if terms.timed and (rest := self.rest_ticks(terms, ask, now)) > 0:
+            return Wait.ticks(rest, terms, self.seen(terms, now_us), guarded=True)
         n = self._choose(terms, now)
         floor = self.floor(n)
         start = max(floor, now)
@@ -117,10 +118,10 @@ class Record:
         least = min(want, max(1, terms.horizon_ticks // 100), terms.end - start)
         if until - start < least:
             assert terms.timed  # a block of a counter is always available
-            return Wait.ticks(start + least - bound, terms, self._seen(terms, now_us))
+            return Wait.ticks(start + least - bound, terms, self.seen(terms, now_us))
         assert floor <= start < until <= bound  # I2: the floor moves past the claim; I0: the bound
         self.slots.put(n, Slot(until, start, ask.token, ask.holder, now_us))
-        return Claim(n, start, until, ask.token, now_us, self._seen(terms, now_us))
+        return Claim(n, start, until, ask.token, now_us, self.seen(terms, now_us))
 
     def mint(
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, ticks: int
@@ -141,27 +142,27 @@ class Record:
         A late renewal, past the claim's end, is valid: the token shows that no other member got the
         slot.
         """
-        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
+        now_us = self.begin_verb(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
         if slot is None or slot.until != held.until:
-            return Lost(self._seen(terms, now_us))
+            return Lost(self.seen(terms, now_us))
         now = terms.tick_at(now_us) if terms.timed else 0
         bound = self._bound(terms, now, slot.until)
         reached = max(slot.until, min(until, bound))
         assert held.until <= reached <= max(held.until, bound)  # I1: no floor falls; I0: the bound
         self.slots.put(held.slot, Slot(reached, slot.start, held.token, ask.holder, slot.since_us))
-        return Claim(held.slot, held.start, reached, held.token, now_us, self._seen(terms, now_us))
+        return Claim(held.slot, held.start, reached, held.token, now_us, self.seen(terms, now_us))
 
     def release(
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, used: int
     ) -> LastSeen | Lost:
         """Give back every tick from ``used`` on. The holder closes before it releases."""
-        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
+        now_us = self.begin_verb(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
         if slot is None or not slot.start <= used <= slot.until:
-            return Lost(self._seen(terms, now_us))
+            return Lost(self.seen(terms, now_us))
         self.slots.put(held.slot, Slot(used, slot.start))
-        return self._seen(terms, now_us)
+        return self.seen(terms, now_us)
 
     def reserve(self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str) -> Claim:
         """Reserve a slot permanently, from its floor to the end of the axis.
@@ -174,9 +175,9 @@ class Record:
         Raises ConfigError if no slot is free, or no other one would be left; PoolExhausted during
         the wait after a loss; LayoutExhausted.
         """
-        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
+        now_us = self.begin_verb(terms, ask, reading_us, incarnation)
         now = terms.tick_at(now_us) if terms.timed else 0
-        if terms.timed and (rest := self._rest_ticks(terms, ask, now)) > 0:
+        if terms.timed and (rest := self.rest_ticks(terms, ask, now)) > 0:
             wait_s = rest * terms.tick_us / 1e6
             raise PoolExhausted(
                 f"the store may have lost claims of {terms.named}, so nothing can be reserved for "
@@ -198,7 +199,7 @@ class Record:
             )
         self.slots.put(n, Slot(terms.end, start, ask.token, ask.holder, now_us))
         assert self.floor(n) == terms.end > start  # I1; and I2: no other verb grants from there
-        return Claim(n, start, terms.end, "", now_us, self._seen(terms, now_us))
+        return Claim(n, start, terms.end, "", now_us, self.seen(terms, now_us))
 
     def initialise(
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, start: int | None
@@ -216,7 +217,7 @@ class Record:
                 revision=self.revision,
             )
         if start is None:
-            return self._seen(terms, self._begin_verb(terms, ask, reading_us, incarnation))
+            return self.seen(terms, self.begin_verb(terms, ask, reading_us, incarnation))
         if not 0 <= start < terms.end:
             raise ConfigError(
                 f"--start {brief(start)} is not within 0..{terms.end - 1}", value=start
@@ -226,7 +227,7 @@ class Record:
         self._set_identity(terms, ask, incarnation)
         assert start >= self.guard  # the guard only rises
         self.guard = start
-        return self._seen(terms, self._read_clock(terms, ask, reading_us))
+        return self.seen(terms, self._read_clock(terms, ask, reading_us))
 
     def _advance_counter(self, start: int) -> None:
         """Void all claims of a counter, and let its members compare starts, not revisions."""
@@ -248,7 +249,7 @@ class Record:
             for n, s in self.slots.stored()
         ]
 
-    def _begin_verb(self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str) -> int:
+    def begin_verb(self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str) -> int:
         """The beginning of every verb: check the terms, notice a loss, read the clock."""
         if self.sid and self.fingerprint != terms.fingerprint:
             raise self._mismatch(terms, ask)
@@ -304,7 +305,7 @@ class Record:
         if clock > terms.tick_at(now_us) + terms.slack_ticks:
             self.guard = max(self.guard, clock + terms.wait_ticks)
 
-    def _rest_ticks(self, terms: Terms, ask: VerbRequest, now: int) -> int:
+    def rest_ticks(self, terms: Terms, ask: VerbRequest, now: int) -> int:
         """How long nothing can be granted, as far as this member can tell."""
         if self.guard > now or not self.waits:
             return self.guard - now
@@ -409,7 +410,7 @@ class Record:
         slot = self.slots.get(ask.held.slot)
         return ask.held, slot if slot.token == ask.held.token else None
 
-    def _seen(self, terms: Terms, now_us: int) -> LastSeen:
+    def seen(self, terms: Terms, now_us: int) -> LastSeen:
         reach = 0 if terms.timed else self.guard + 1  # a counter's guard is its declared start
         return LastSeen(self._life, self.revision, now_us, reach)
 
@@ -426,25 +427,4 @@ def exhausted(terms: Terms) -> LayoutExhausted:
         f"the {what} of {layout!r} is used up ({terms.end}); choose a wider layout in a "
         "new namespace",
         limit=terms.end,
-    )
-
-
-def layout_mismatch(theirs: str, terms: Terms) -> ConfigError:
-    """The error for a namespace with other terms; it shows both layouts."""
-    from frazil.layout.drawing import draw
-    from frazil.layout.layout import Layout
-
-    def show(text: str) -> str:
-        text = text.rpartition(" | ")[0] if text.endswith(" shelves") else text
-        return f"{text}\n{draw(Layout.parse(text.partition(' | ')[0]))}"
-
-    problem = f"{terms.named} has another horizon or shuffle than yours"
-    if theirs != terms.layout:
-        both = f"{show(theirs)}\nand yours is\n{show(terms.layout)}"
-        problem = f"{terms.named} has the layout\n{both}"
-    return ConfigError(
-        f"{problem}\nA namespace has one scheme, which all members use. Use that one, or another "
-        'namespace (namespace="orders"; in the command, --namespace orders).',
-        theirs=theirs,
-        ours=terms.layout,
     )

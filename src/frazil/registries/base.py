@@ -22,7 +22,9 @@ from frazil.claims.claim import (
     Terms,
     VerbRequest,
     Wait,
+    past_in,
 )
+from frazil.claims.past import claim_past, declare_past
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, RegistryUnavailable, brief
 from frazil.inputs.masking import masked
@@ -147,6 +149,20 @@ class Registry(Protocol):
         return  # not abstract: most registries have none to release
 
 
+@runtime_checkable
+class PastRegistry(Registry, Protocol):
+    """A registry that also grants past regions; see ``frazil.claims.past``."""
+
+    def claim_past(self, ask: VerbRequest, region: tuple[int, int]) -> Claim | Wait | Lost:
+        """The ticks ``(start, stop)``, without a token; -1 from the first known one, 0 to now.
+
+        Lost if every slot has granted some of them.
+        """
+
+    def declare_past(self, ask: VerbRequest, start: int) -> LastSeen | Wait:
+        """Note that no ID has a tick from ``start`` on, but those of claims of the record."""
+
+
 def connect(url: Url | str, namespace: str, scheme: Scheme) -> Registry:
     """The registry at a URL, for one namespace and scheme. Contacts nothing.
 
@@ -180,6 +196,17 @@ def connect(url: Url | str, namespace: str, scheme: Scheme) -> Registry:
     return registry
 
 
+def with_past(registry: Registry) -> PastRegistry:
+    """The registry, if it grants past regions. Raises ConfigError if it does not."""
+    if isinstance(registry, PastRegistry):
+        return registry
+    raise ConfigError(
+        f"{registry.url}: this registry has no claim_past and declare_past; derive it from "
+        "frazil.registries.base.RecordRegistry, which has them",
+        url=registry.url,
+    )
+
+
 def reading_ns(registry: Registry, sent_ns: int, heard_ns: int) -> int:
     """The latest time, by the boot clock, at which a registry can have read its clock for a reply.
 
@@ -194,7 +221,7 @@ class _LeaveError(Exception):
     """Ends a step without saving."""
 
 
-class RecordRegistry(Registry, ABC):
+class RecordRegistry(PastRegistry, ABC):
     """A registry over a store that can lock one record for the duration of a verb."""
 
     def __init__(self, url: Url | str, namespace: str, terms: Terms) -> None:
@@ -251,6 +278,14 @@ class RecordRegistry(Registry, ABC):
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         return self.perform(lambda r, us, inc: r.initialise(self.terms, ask, us, inc, start))
 
+    def claim_past(self, ask: VerbRequest, region: tuple[int, int]) -> Claim | Wait | Lost:
+        """See PastRegistry."""
+        return self.perform(lambda r, us, inc: claim_past(r, self.terms, ask, us, inc, region))
+
+    def declare_past(self, ask: VerbRequest, start: int) -> LastSeen | Wait:
+        """See PastRegistry."""
+        return self.perform(lambda r, us, inc: declare_past(r, self.terms, ask, us, inc, start))
+
     def crowded(self) -> RegistryUnavailable:
         """The error for a step that others' steps made invalid again and again."""
         return RegistryUnavailable(
@@ -272,6 +307,7 @@ class RecordRegistry(Registry, ABC):
             if record.sid:
                 now_us = max(self.reading_us(), record.last_us) + record.offset_us
                 held = tuple(record.holdings())
-                found = Snapshot(record.layout, record.fingerprint, now_us, held)
+                layout, known = past_in(record.layout)
+                found = Snapshot(layout, record.fingerprint, now_us, held, past_from=known)
             raise _LeaveError
         return found

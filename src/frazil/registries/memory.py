@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 
-from frazil.claims.claim import Claim, VerbRequest, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest, Wait
+from frazil.claims.past import claim_past, declare_past
 from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
 from frazil.errors import ConfigError
@@ -60,6 +61,20 @@ class MemoryRegistry(RecordRegistry):
     def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
         return self.perform(
             lambda r, us, inc: self._begun(r, ask, us, inc).mint(self.terms, ask, us, inc, ticks)
+        )
+
+    def claim_past(self, ask: VerbRequest, region: tuple[int, int]) -> Claim | Wait | Lost:
+        return self.perform(
+            lambda r, us, inc: claim_past(
+                self._begun(r, ask, us, inc), self.terms, ask, us, inc, region
+            )
+        )
+
+    def declare_past(self, ask: VerbRequest, start: int) -> LastSeen | Wait:
+        return self.perform(
+            lambda r, us, inc: declare_past(
+                self._begun(r, ask, us, inc), self.terms, ask, us, inc, start
+            )
         )
 
     def _begun(self, record: Record, ask: VerbRequest, us: int, incarnation: str) -> Record:

@@ -28,14 +28,22 @@ from typing import TypeVar
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
-from frazil.registries.base import Registry
+from frazil.registries.base import PastRegistry, Registry, with_past
 from frazil.registries.doctor import Finding, StoreReport
 from frazil.registries.remembered import remembered
 from frazil.system.chance import shuffled
 from frazil.system.clock import boot_ns
 
 _AWAY = (RegistryUnavailable, ClockError)
-_Reply = TypeVar("_Reply", LastSeen, Claim | Wait, Claim | Lost, LastSeen | Lost)
+_Reply = TypeVar(
+    "_Reply",
+    LastSeen,
+    Claim | Wait,
+    Claim | Lost,
+    LastSeen | Lost,
+    Claim | Wait | Lost,
+    LastSeen | Wait,
+)
 
 
 def share_terms(terms: Terms, number: int, count: int) -> Terms:
@@ -55,7 +63,7 @@ def share_terms(terms: Terms, number: int, count: int) -> Terms:
     )
 
 
-class PartitionedRegistry(Registry):
+class PartitionedRegistry(PastRegistry):
     """A registry over independent ones, ``parts``, whose terms came from ``share_terms``."""
 
     def __init__(self, url: str, terms: Terms, parts: Sequence[Registry]) -> None:
@@ -110,6 +118,32 @@ class PartitionedRegistry(Registry):
             raise (away or failures)[0]
         return seen
 
+    def claim_past(self, ask: VerbRequest, region: tuple[int, int]) -> Claim | Wait | Lost:
+        """See PastRegistry: the ticks of one store, of any that has them."""
+        lost: Lost | None = None
+        failures: list[FrazilError] = []
+        for number, part in enumerate(map(with_past, self.parts)):
+            try:
+                told = self._told(number, ask)
+                reply = self._heard(number, told, part.claim_past(told, region))
+            except FrazilError as error:
+                failures.append(error)
+                continue
+            if not isinstance(reply, Lost):
+                return reply
+            lost = reply
+        if lost is None:
+            raise failures[0]
+        return lost
+
+    def declare_past(self, ask: VerbRequest, start: int) -> LastSeen | Wait:
+        """See PastRegistry: on all stores."""
+        replies: list[LastSeen | Wait] = []
+        for number, part in enumerate(map(with_past, self.parts)):
+            told = self._told(number, ask)
+            replies.append(self._heard(number, told, part.declare_past(told, start)))
+        return next((reply for reply in replies if isinstance(reply, Wait)), replies[0])
+
     def look(self) -> Snapshot | None:
         """See Registry. Names stores that do not answer; RegistryUnavailable if none does."""
         looks: list[Snapshot] = []
@@ -136,6 +170,7 @@ class PartitionedRegistry(Registry):
             max(found.now_us for found in looks),
             tuple(sorted(every, key=lambda holding: holding.slot)),
             tuple(str(error) for error in away),
+            max((found.past_from for found in looks if found.past_from is not None), default=None),
         )
 
     def close(self) -> None:

@@ -17,10 +17,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 from zlib import crc32
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
+from frazil.claims.past import claim_past, declare_past
 from frazil.claims.record import Record
 from frazil.claims.shelves import (
     MOST_SHELVES,
@@ -144,6 +146,14 @@ class ShelvedRegistry(RecordRegistry):
             return reply
         finally:
             self._new = False
+
+    def claim_past(self, ask: VerbRequest, region: tuple[int, int]) -> Claim | Wait | Lost:
+        verb: Callable[..., Claim | Wait | Lost] = partial(claim_past, region=region)
+        return self._everywhere(verb, ask)
+
+    def declare_past(self, ask: VerbRequest, start: int) -> LastSeen | Wait:
+        verb: Callable[..., LastSeen | Wait] = partial(declare_past, start=start)
+        return self._everywhere(verb, ask)
 
     def look(self) -> Snapshot | None:
         """See Registry. The layout is shown without the number of shelves."""

@@ -28,8 +28,7 @@ from typing import NamedTuple, TypeVar
 
 from frazil import errors
 from frazil.aio import AwaitedGenerator
-from frazil.claims.claim import Snapshot
-from frazil.claims.record import layout_mismatch
+from frazil.claims.claim import Snapshot, layout_mismatch
 from frazil.errors import FrazilError, Misuse, RegistryUnavailable
 from frazil.generator.awaiting import wait_through
 from frazil.generator.kept_walk import KeptWalk

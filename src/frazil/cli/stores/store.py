@@ -2,8 +2,7 @@
 
 import click
 
-from frazil.claims.claim import Snapshot
-from frazil.claims.record import layout_mismatch
+from frazil.claims.claim import Snapshot, layout_mismatch
 from frazil.cli.show.terminal import wrapped
 from frazil.errors import ConfigError
 from frazil.generator.request import Request

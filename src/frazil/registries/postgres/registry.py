@@ -41,9 +41,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from frazil.claims.claim import VerbRequest
+from frazil.claims.claim import VerbRequest, layout_mismatch
 from frazil.claims.packed_slots import PackedSlots
-from frazil.claims.record import Record, layout_mismatch
+from frazil.claims.record import Record
 from frazil.claims.shelves import share
 from frazil.errors import ConfigError
 from frazil.inputs.url import Url

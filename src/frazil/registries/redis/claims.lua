@@ -1,7 +1,8 @@
 -- The verbs of frazil's claim protocol on one namespace. One script: renew.lua, record.lua, this.
 --
 -- KEYS[1]  the namespace's hash. It has the whole record, which is therefore lost as a whole.
--- ARGV     1 verb: grant mint renew release initialise, or look incarnation (which only read)
+-- ARGV     1 verb: grant mint renew release initialise claim_past declare_past,
+--          or look incarnation (which only read)
 --          2 nonce: fresh random text, the token of a claim that is granted
 --          3 fingerprint  4 layout: of the terms that all members of the namespace share
 --          5 first: slot number (text)  6 size: how many slots this member may be given
@@ -10,7 +11,7 @@
 --          13 sid  14 revision  15 now: what the member remembers of this record
 --          16 witness: the member's clock  17 holder: its name
 --          18 amount: want, ticks, until, used or start, by the verb; for initialise, "" means
---             that earlier grants are unknown
+--             that earlier grants are unknown; for claim_past, start and stop
 --          19 slot (counted from first)  20 start  21 until  22 token: of the claim held, or ""
 --          23 replicas that must confirm  24 data: identifies a counter's store, or ""
 --          25 clock: 15, continued until now  26 reach: the highest tick that the member knows of
@@ -343,6 +344,51 @@ function verbs.initialise()
   return verbs.answer('seen', now_us)
 end
 
+-- The tick from which on the past is known, as claims/past.py has it; nil if it is unknown.
+function verbs.known_from()
+  local layout = redis.call('HMGET', KEYS[1], 'layout')[1] or ''
+  local declared = tonumber(string.match(layout, ' | past from (%d+)$'))
+  if declared or record.guard == 0 then
+    return declared
+  end
+  return record.guard + math.ceil(60000000 / ask.tick_us)
+end
+
+-- claim_past and declare_past.
+function verbs.past()
+  if not ask.timed then
+    verbs.refuse()
+  end
+  local now_us = verbs.arrive()
+  local now = verbs.tick_at(now_us)
+  local rest = verbs.rest(now)
+  if rest > 0 then
+    return verbs.answer('wait', now_us, text(rest), 'guarded')
+  elseif ask.verb == 'declare_past' then
+    if tonumber(ARGV[18]) > now then
+      verbs.refuse()
+    end
+    record.set('layout', ask.layout .. ' | past from ' .. ARGV[18])
+    return verbs.answer('seen', now_us)
+  end
+  now = math.min(now, record.finish)
+  local known, guard = verbs.known_from(), record.guard
+  local start, stop = string.match(ARGV[18], '^(%S+) (%S+)$')
+  start = start == '-1' and known or tonumber(start)
+  stop = stop == '0' and now or tonumber(stop)
+  if not known or start < known or start >= stop or stop > now then
+    verbs.refuse()
+  end
+  record.guard = known
+  local n, floor = record.choose(start, tonumber(ARGV[6]), true)
+  record.guard = guard
+  if floor > start then
+    return verbs.answer('lost', now_us)
+  end
+  record.put(n, stop, start)
+  return verbs.answer('claim', now_us, text(n), '', text(start), text(stop))
+end
+
 function verbs.look()
   verbs.read_clock()
   return record.holdings({
@@ -375,6 +421,8 @@ function verbs.main()
     return verbs.grant('')
   elseif verb == 'initialise' then
     return verbs.initialise()
+  elseif verb == 'claim_past' or verb == 'declare_past' then
+    return verbs.past()
   elseif not record.held then
     if record.sid ~= '' and record.fingerprint ~= ask.fingerprint then
       verbs.refuse_terms()

@@ -27,23 +27,35 @@ import hashlib
 from dataclasses import replace
 from functools import cache, lru_cache
 from secrets import token_hex
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
+from frazil.claims import past
+from frazil.claims.claim import (
+    Claim,
+    Holding,
+    LastSeen,
+    Lost,
+    Snapshot,
+    Terms,
+    VerbRequest,
+    Wait,
+    past_in,
+)
 from frazil.claims.record import Record, exhausted
 from frazil.claims.slots import SlotTable
 from frazil.errors import ConfigError, InternalError
 from frazil.inputs.url import Url
 from frazil.redis_link.access import Access, Script, access_of, shown
 from frazil.redis_link.link import Link
-from frazil.registries.base import Registry, terms_of
+from frazil.registries.base import PastRegistry, Registry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.partitioned import PartitionedRegistry, share_terms
 from frazil.schemes.scheme import Scheme
 from frazil.system.imports import text_beside
 
 TIMEOUT_US = 2_000_000
+_Amount: TypeAlias = int | tuple[int, int] | None
 _links: WeakValueDictionary[int, Link] = WeakValueDictionary()  # each keeps its access alive
 _EXACT = 1 << 53  # the largest exact Lua number
 _LATEST_US = 7_258_118_400_000_000  # the year 2200
@@ -109,7 +121,7 @@ def _read(url: Url) -> tuple[Access, int, bool]:
     return access, horizon_us, whole
 
 
-class RedisRegistry(Registry):
+class RedisRegistry(PastRegistry):
     """A registry in one Redis or Valkey server or cluster; see ``Registry`` for the verbs.
 
     ``url`` is without the password. ``link`` leads to the server, and its connections are closed
@@ -153,6 +165,20 @@ class RedisRegistry(Registry):
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         return self._seen(self._call("initialise", ask, start)[1])
 
+    def claim_past(self, ask: VerbRequest, region: tuple[int, int]) -> Claim | Wait | Lost:
+        """See PastRegistry."""
+        answer = self._call("claim_past", ask, region)
+        return Lost(self._seen(answer[1])) if answer[0] == "lost" else self._given(answer, "")
+
+    def declare_past(self, ask: VerbRequest, start: int) -> LastSeen | Wait:
+        """See PastRegistry."""
+        answer = self._call("declare_past", ask, start)
+        if answer[0] == "seen":
+            return self._seen(answer[1])
+        reply = self._given(answer, "")
+        assert isinstance(reply, Wait)
+        return reply
+
     def look(self) -> Snapshot | None:
         _, (sid, *about) = self._call("look", VerbRequest(LastSeen(), 0, token_hex(8)), 0)
         fingerprint, layout, now_us, *slots = about
@@ -167,7 +193,8 @@ class RedisRegistry(Registry):
                 Holding(number, int(start), int(until), bool(token), holder, int(since_us))
             )
         found.sort(key=lambda holding: holding.slot)
-        return Snapshot(layout, fingerprint, int(now_us), tuple(found))
+        layout, known = past_in(layout)
+        return Snapshot(layout, fingerprint, int(now_us), tuple(found), past_from=known)
 
     def examine(self) -> StoreReport:
         from frazil.registries.redis.doctor import clock_ahead_us, examine
@@ -175,7 +202,7 @@ class RedisRegistry(Registry):
         self._call("look", VerbRequest(LastSeen(), 0, token_hex(8)), 0)  # raises what a member gets
         return examine(self.link, self._key, self.terms, clock_ahead_us(self.link))
 
-    def _call(self, verb: str, ask: VerbRequest, amount: int | None) -> tuple[str, list[str]]:
+    def _call(self, verb: str, ask: VerbRequest, amount: _Amount) -> tuple[str, list[str]]:
         """Run a verb in the store; returns the kind of reply and its parts."""
         again = self._arguments("incarnation", ask, 0) if self.link.access.replicas else ()
         arguments = self._arguments(verb, ask, amount)
@@ -194,15 +221,16 @@ class RedisRegistry(Registry):
             )
         return kind, parts
 
-    def _arguments(self, verb: str, ask: VerbRequest, amount: int | None) -> list[str]:
+    def _arguments(self, verb: str, ask: VerbRequest, amount: _Amount) -> list[str]:
         """The arguments of the script; see its first lines."""
         seen, held = ask.seen, ask.held
         claim: tuple[Any, ...] = ("", "", "", "")
         if held is not None and held.token:
             claim = (held.slot - self.terms.slots.start, held.start, held.until, held.token)
+        given = amount if isinstance(amount, tuple) else ("" if amount is None else amount,)
         changing = (
             *(seen.sid, seen.revision, seen.now_us, ask.witness_us, ask.holder),
-            "" if amount is None else amount,
+            " ".join(map(str, given)),
             *claim,
             *(self.link.access.replicas, self._data),
             *(ask.clock_us, seen.reach, ask.known_us),
@@ -227,13 +255,14 @@ class RedisRegistry(Registry):
         return Claim(slot, start, until, token, seen.now_us, seen)
 
     def _refuse(
-        self, verb: str, ask: VerbRequest, amount: int | None, incarnation: str, parts: list[str]
+        self, verb: str, ask: VerbRequest, amount: _Amount, incarnation: str, parts: list[str]
     ) -> None:
         """Raise the error of ``record``'s verb for the record that the script read."""
         reading_us, sid, revision, theirs, fingerprint, layout, *numbers = parts
         head: tuple[Any, ...] = (sid, theirs, fingerprint, layout, int(revision))
         record = Record(SlotTable(), *head, *map(int, numbers))
-        getattr(record, verb)(self.terms, ask, int(reading_us), incarnation, amount)
+        run = getattr(Record, verb, None) or getattr(past, verb)
+        run(record, self.terms, ask, int(reading_us), incarnation, amount)
         if record.guard >= self.terms.end:  # of a slot in use to its end; the record says to wait
             raise exhausted(self.terms)
         if verb == "initialise":
