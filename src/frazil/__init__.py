@@ -22,8 +22,11 @@ import sys
 TYPE_CHECKING = False  # as in typing, which is slow to load
 if TYPE_CHECKING:
     from frazil import aio, errors, metrics, readiness
+    from frazil.backfilling import declare_past_of as declare_past
+    from frazil.backfilling import open_history as history
     from frazil.errors import FrazilError
     from frazil.generator.generator import Generator
+    from frazil.generator.history import History
     from frazil.initialising import initialise_ids as init
     from frazil.layout.layout import Layout
     from frazil.minting import mint_ids as mint
@@ -38,12 +41,15 @@ __all__ = [
     "Codec",
     "FrazilError",
     "Generator",
+    "History",
     "Layout",
     "Scheme",
     "Shuffle",
     "__version__",
     "aio",
+    "declare_past",
     "errors",
+    "history",
     "init",
     "metrics",
     "mint",
@@ -59,11 +65,14 @@ _HOMES = {
     "Codec": "schemes.codec:Codec",
     "FrazilError": "errors:FrazilError",
     "Generator": "generator.generator:Generator",
+    "History": "generator.history:History",
     "Layout": "layout.layout:Layout",
     "Scheme": "schemes.scheme:Scheme",
     "Shuffle": "schemes.shuffle:Shuffle",
     "aio": "aio:",
+    "declare_past": "backfilling:declare_past_of",
     "errors": "errors:",
+    "history": "backfilling:open_history",
     "init": "initialising:initialise_ids",
     "metrics": "metrics:",
     "mint": "minting:mint_ids",

@@ -45,7 +45,7 @@ assert all(hasattr(rest, name) for name in rest.__all__)
 """
 
 
-@pytest.mark.parametrize("name", ["open", "mint", "init"])
+@pytest.mark.parametrize("name", ["open", "mint", "init", "history", "declare_past"])
 def test_annotations_can_be_read(name: str) -> None:
     """Frameworks that inject dependencies read what a function returns."""
     assert "return" in typing.get_type_hints(getattr(frazil, name))

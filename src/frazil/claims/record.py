@@ -411,6 +411,7 @@ class Record:
         return ask.held, slot if slot.token == ask.held.token else None
 
     def seen(self, terms: Terms, now_us: int) -> LastSeen:
+        """What a reply tells of the record."""
         reach = 0 if terms.timed else self.guard + 1  # a counter's guard is its declared start
         return LastSeen(self._life, self.revision, now_us, reach)
 

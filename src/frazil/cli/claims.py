@@ -27,6 +27,7 @@ from frazil.cli.show import terminal
 from frazil.cli.stores import store
 from frazil.errors import TryLater
 from frazil.generator.request import Request
+from frazil.layout.layout import Layout
 from frazil.registries.base import Registry
 from frazil.system.clock import moment_text, wall_us
 
@@ -49,7 +50,22 @@ _STYLES = {"held": "green", "idle": "yellow", "free": "dim"}
     show_default=True,
     help="The interval of --watch.",
 )
-def command(*, request: Request, as_json: bool, watch: bool, every_s: float) -> None:
+@click.option(
+    "--declare-past-from",
+    "past_from",
+    metavar="MOMENT",
+    help="Declare that no ID from this moment on is unknown to the registry, for IDs of the past.",
+)
+@click.option("--yes", is_flag=True, help="Declare it without a question.")
+def command(
+    *,
+    request: Request,
+    as_json: bool,
+    watch: bool,
+    every_s: float,
+    past_from: str | None,
+    yes: bool,
+) -> None:
     """List the holder of each node number.
 
     A node number is held while its claim runs, idle after the claim expired, and free after it was
@@ -63,7 +79,11 @@ def command(*, request: Request, as_json: bool, watch: bool, every_s: float) -> 
       frazil claims icicle://redis-a,redis-b
       frazil claims --namespace orders --json
       frazil claims static:7
+      frazil claims redis://localhost --declare-past-from 2015-01-01
     """
+    if past_from is not None:
+        _declare(request, past_from, yes=yes)
+        return
     if watch and as_json:
         raise click.UsageError("--watch and --json exclude each other; use one of them")
     if request.url.opened_by.maker == "icicle":
@@ -85,6 +105,27 @@ def command(*, request: Request, as_json: bool, watch: bool, every_s: float) -> 
         click.echo(terminal.wrapped(_absent(registry, request)))
     else:
         terminal.echo(_listing(found, registry, request))
+
+
+def _declare(request: Request, past_from: str, *, yes: bool) -> None:
+    """Declare the past, after a question."""
+    from frazil.backfilling import moment_us
+    from frazil.generator.history import declare
+
+    start_us = moment_us("--declare-past-from", past_from)
+    name = f"namespace {request.namespace!r} of {request.url}"
+    since = moment_text(start_us)
+    if not yes:
+        text = (
+            f"You declare for {name}: no ID of it, made by whatever program, has a moment from "
+            f"{since} to now, except in claims that the registry knows now. With this, IDs of the "
+            "past can be made (frazil stamp --time-column, in Python frazil.history). If it is "
+            "wrong, IDs repeat. If the registry ever lost claims, it must also be true for IDs of "
+            "lost claims and of earlier histories."
+        )
+        click.confirm(terminal.wrapped(f"{text}\nIs that so?"), abort=True, err=True)
+    declare(request, start_us)
+    click.echo(terminal.wrapped(f"The past of {name} is declared from {since} on."))
 
 
 def _watch(registry: Registry, request: Request, *, named: bool, every_s: float) -> None:
@@ -119,12 +160,21 @@ def _listing(found: Snapshot | None, registry: Registry, request: Request) -> "R
     lines = node_holdings(found)
     if not lines:
         name = f"Namespace {request.namespace!r} of {request.url}"
-        empty = f"{name} is set up and has no claims yet. Its layout:"
+        empty = f"{name} is set up and has no claims yet.{_past(found)} Its layout:"
         return Group(*away, Text(f"{empty}\n{found.layout}"))
     counts = {state: sum(line.state == state for line in lines) for state in _STYLES}
     summary = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     rate = _rate(fleet_of(lines, lines[0].layout))
-    return Group(*away, _table(lines), Text(f"\n{summary}.{rate} The layout:\n{found.layout}"))
+    shown = f"\n{summary}.{rate}{_past(found)} The layout:\n{found.layout}"
+    return Group(*away, _table(lines), Text(shown))
+
+
+def _past(found: Snapshot) -> str:
+    """From when on a person declared the past."""
+    if found.past_from is None:
+        return ""
+    layout = Layout.parse(found.layout.partition(" | ")[0])
+    return f" The past is declared from {moment_text(layout.us_at(found.past_from))} on."
 
 
 def _rate(fleet: Fleet) -> str:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from frazil.claims.claim import Claim, LastSeen, Terms, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.errors import FrazilError, RegistryUnavailable
 from frazil.generator.journal import Journal
 from frazil.generator.pacing import Retries, pause_us, report_us
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from frazil.generator.complaints import Cause
 
 Answer = TypeVar("Answer")
+Value = TypeVar("Value")
+Reply = TypeVar("Reply", bound=Claim | Lost | LastSeen)
 
 _LEAST_S = 0.1  # a registry has this time to answer, even with a shorter timeout
 
@@ -54,16 +56,9 @@ def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> lis
     deadline_ns = boot_ns() + (request.timeout_us + guard_us) * 1000
     while len(ids) < n and identity.intact():
         ticks = min(-(-(n - len(ids)) // per_tick), terms.horizon_ticks)
-        answer_by_ns = min(boot_ns() + request.timeout_us * 1000, deadline_ns)
-        sent_us, before = boot_ns() // 1000, seen
-        reply, read_ns, seen = _asked(registry, seen, ticks, answer_by_ns)
-        if isinstance(reply, Wait):
-            if seen.sid != before.sid and seen.told_us < sent_us:
-                continue  # an earlier process heard of it; so ask again as one that knows
-            wait_ns = pause_us(reply, terms, jitter()) * 1000
-            why = partial(_why_wait, registry, reply)
-            _sleep(registry, wait_ns, deadline_ns, why, report_us(terms) * 1000)
-            continue
+        reply, read_ns, seen = answered(
+            registry, registry.mint, ticks, seen, request.timeout_us, deadline_ns
+        )
         Journal(registry.url, terms).minted(reply)
         early_ns = _early_ns(reply, terms, request.lead_us, read_ns)
         _sleep(registry, early_ns, deadline_ns, partial(_why_early, reply, terms))
@@ -76,9 +71,39 @@ def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> lis
     return ids
 
 
+def answered(
+    registry: Registry,
+    verb: Callable[[VerbRequest, Value], Reply | Wait],
+    value: Value,
+    seen: LastSeen,
+    timeout_us: int,
+    deadline_ns: int,
+) -> tuple[Reply, int, LastSeen]:
+    """The first reply that is no wait, when the registry read its clock for it, and the memory.
+
+    verb: one of the registry, with its value. Raises PoolExhausted if the wait is too long.
+    """
+    terms = registry.terms
+    while True:
+        answer_by_ns = min(boot_ns() + timeout_us * 1000, deadline_ns)
+        sent_us, before = boot_ns() // 1000, seen
+        reply, read_ns, seen = _asked(registry, verb, value, seen, answer_by_ns)
+        if not isinstance(reply, Wait):
+            return reply, read_ns, seen
+        if seen.sid != before.sid and seen.told_us < sent_us:
+            continue  # an earlier process heard of it; so ask again as one that knows
+        wait_ns = pause_us(reply, terms, jitter()) * 1000
+        why = partial(_why_wait, registry, reply)
+        _sleep(registry, wait_ns, deadline_ns, why, report_us(terms) * 1000)
+
+
 def _asked(
-    registry: Registry, seen: LastSeen, ticks: int, deadline_ns: int
-) -> tuple[Claim | Wait, int, LastSeen]:
+    registry: Registry,
+    verb: Callable[[VerbRequest, Value], Reply | Wait],
+    value: Value,
+    seen: LastSeen,
+    deadline_ns: int,
+) -> tuple[Reply | Wait, int, LastSeen]:
     """The registry's reply, when it read its clock for it, and what is remembered of it.
 
     A failed request is repeated until the deadline, each time with another token: the ticks of a
@@ -90,9 +115,7 @@ def _asked(
         sent_ns = boot_ns()
         ask = ask_of(seen)
         try:
-            reply = answer_by(
-                partial(registry.mint, ask, ticks), deadline_ns, registry.url, trouble
-            )
+            reply = answer_by(partial(verb, ask, value), deadline_ns, registry.url, trouble)
             heard_ns = boot_ns()
             memory = remembered(ask, reply, heard_ns // 1000, registry.terms)
             return reply, reading_ns(registry, sent_ns, heard_ns), memory

@@ -119,30 +119,28 @@ class PartitionedRegistry(PastRegistry):
         return seen
 
     def claim_past(self, ask: VerbRequest, region: tuple[int, int]) -> Claim | Wait | Lost:
-        """See PastRegistry: the ticks of one store, of any that has them."""
-        lost: Lost | None = None
+        """See PastRegistry: the ticks of one store, the first one that has them."""
+        reply: Claim | Wait | Lost | None = None
         failures: list[FrazilError] = []
-        for number, part in enumerate(map(with_past, self.parts)):
+        for number, part in enumerate(self.parts):
+            told = self._told(number, ask)
             try:
-                told = self._told(number, ask)
-                reply = self._heard(number, told, part.claim_past(told, region))
+                reply = self._heard(number, told, with_past(part).claim_past(told, region))
             except FrazilError as error:
                 failures.append(error)
-                continue
-            if not isinstance(reply, Lost):
-                return reply
-            lost = reply
-        if lost is None:
+            if isinstance(reply, Claim):
+                break
+        if reply is None:
             raise failures[0]
-        return lost
+        return reply
 
     def declare_past(self, ask: VerbRequest, start: int) -> LastSeen | Wait:
         """See PastRegistry: on all stores."""
         replies: list[LastSeen | Wait] = []
-        for number, part in enumerate(map(with_past, self.parts)):
+        for number, part in enumerate(self.parts):
             told = self._told(number, ask)
-            replies.append(self._heard(number, told, part.declare_past(told, start)))
-        return next((reply for reply in replies if isinstance(reply, Wait)), replies[0])
+            replies += [self._heard(number, told, with_past(part).declare_past(told, start))]
+        return min(replies, key=lambda reply: isinstance(reply, LastSeen))
 
     def look(self) -> Snapshot | None:
         """See Registry. Names stores that do not answer; RegistryUnavailable if none does."""

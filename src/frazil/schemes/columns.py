@@ -10,13 +10,16 @@ Limits: a value of more than 63 bits, and a moment outside datetime64 in µs, is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import LayoutError, Misuse
+from frazil.errors import LayoutError, Misuse, brief
 from frazil.schemes import arrays
 from frazil.schemes.codec import Codec, each
 from frazil.schemes.segments import Segment, assembled, segments_of
+from frazil.system.clock import to_us
 from frazil.system.extras import needs
 
 with needs("arrays need numpy", "numpy"):
@@ -125,6 +128,47 @@ def moments(ticks: NDArray[np.int64], tick_us: int, epoch_us: int) -> NDArray[An
         raise LayoutError(f"element {first}: its moment is after the last datetime64", index=first)
     column: NDArray[Any] = (ticks * tick_us + epoch_us).view("datetime64[us]")
     return column
+
+
+def moments_us(column: Any) -> NDArray[np.int64]:
+    """Moments of a column of any library, or of an iterable of datetimes, as µs since 1970.
+
+    A moment without a time zone is UTC; of shorter parts than a µs, the µs in which it is. Integers
+    are µs. Raises Misuse (index) for a missing value and for other types.
+    """
+    if hasattr(column, "isna") and re.match("date|timestamp", str(column.dtype)):  # of pandas
+        column = column.to_numpy("datetime64[us]")
+    given = np.asarray(column) if hasattr(column, "__array__") else np.empty(0, object)
+    if given.dtype.kind == "O":
+        try:
+            return np.array([_us(i, when) for i, when in enumerate(column)], np.int64)
+        except OverflowError:
+            raise Misuse("expected moments as ints of µs since 1970, of 64 bits") from None
+    if given.dtype.kind in "iu" and given.ndim == 1:
+        return given.astype(np.int64)
+    if given.dtype.kind != "M" or given.ndim != 1:
+        raise Misuse(f"expected moments, a column of timestamps, not of {given.dtype}")
+    if np.isnat(given).any():
+        raise Misuse(
+            f"element {np.isnat(given).argmax()} has no moment; drop or fill missing values"
+        )
+    us = given.astype("datetime64[us]", copy=False)
+    if us is not given and not np.array_equal(
+        us.astype(given.dtype), given
+    ):  # beyond 64 bits of µs
+        raise Misuse(f"expected moments that fit 64 bits of µs, not {given.dtype}")
+    return us.view(np.int64)
+
+
+def _us(index: int, when: Any) -> int:
+    """One moment of a column of objects, in µs since 1970."""
+    if isinstance(when, np.datetime64) and not np.isnat(when):
+        return int(when.astype("datetime64[us]").astype(np.int64))
+    if isinstance(when, int) and not isinstance(when, bool):
+        return when
+    if isinstance(when, datetime) and when == when:  # noqa: PLR0124 - NaT of pandas is not
+        return to_us(when)
+    raise Misuse(f"element {index} is not a moment, but {brief(when)}; drop or fill it")
 
 
 def with_gaps(columns: dict[str, NDArray[Any]], missing: NDArray[Any]) -> dict[str, NDArray[Any]]:

@@ -121,3 +121,28 @@ def test_counter_is_never_idle():
     line = NodeHolding(Holding(0, 0, 10, True, "host:1", 0), Layout.parse("sequence:63"), 1 << 60)
     assert line.state == "held"
     assert line.as_json()["since"] is None
+
+
+def test_the_past_is_declared_after_a_question(call):
+    call("init", "--new")
+    command = ("claims", "--declare-past-from", "2017-01-01")
+    refused = call(*command, stdin="n\n")
+    assert refused.exit_code == 1
+    question = " ".join(refused.stderr.split())
+    assert (
+        "no ID of it, made by whatever program, has a moment from 2017-01-01T00:00:00Z" in question
+    )
+    assert "declared" not in call("claims").stdout
+    done = "The past of namespace 'default' of sqlite: is declared from 2017-01-01T00:00:00Z on."
+    for asked in (call(*command, stdin="y\n"), call(*command, "--yes")):
+        assert done in " ".join(asked.stdout.split())
+    for _ in range(2):
+        told = " ".join(call("claims").stdout.split())
+        assert "The past is declared from 2017-01-01T00:00:00Z on." in told
+        call("mint")
+
+
+def test_a_past_that_is_no_moment(call):
+    result = call("claims", "--declare-past-from", "yesterday", "--yes")
+    assert result.exit_code != 0
+    assert "--declare-past-from 'yesterday' is not a moment" in " ".join(result.stderr.split())
