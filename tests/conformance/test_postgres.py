@@ -45,4 +45,5 @@ def test_postgres(bin_):
         postgres(bin_, env=clock.env) as server,
         Proxy(server.port) as wire,
     ):
+        server.sql("ALTER ROLE postgres SET default_transaction_isolation TO 'serializable'")
         applied(PostgresStore(server, wire, clock))

@@ -200,9 +200,7 @@ class CountsOnFromAnOlderCopy(Record):
         super()._refuse_loss(ask, incarnation)
 
 
-@wrong(
-    "counters_are_not_older_than_their_last_start",
-)
+@wrong("counters_are_not_older_than_their_last_start")
 class TellsNoStart(Record):
     """Only values that were granted show that a counter is an earlier one."""
 
@@ -218,9 +216,7 @@ class ForgetsItsMembers(Record):
         super()._refuse_loss(replace(ask, seen=ask.seen._replace(reach=0)), incarnation)
 
 
-@wrong(
-    "lost_counters_start_beyond_all_that_is_known",
-)
+@wrong("lost_counters_start_beyond_all_that_is_known")
 class KeepsWhatMembersKnow(Record):
     """A member that knows more than a counter is refused, and nobody else."""
 

@@ -32,9 +32,5 @@ class ZookeeperStore(ServerStore):
 
 
 def test_zookeeper():
-    with (
-        clocked(WallClock) as clock,
-        zookeeper(1, clock.env) as server,
-        Proxy(server.port) as wire,
-    ):
+    with clocked(WallClock) as clock, zookeeper(1, clock.env) as server, Proxy(server.port) as wire:
         applied(ZookeeperStore(server, wire, clock))

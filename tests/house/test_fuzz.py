@@ -62,11 +62,7 @@ BROKEN = {
         b"n=1%30",
     ),
     "accept": ("frazil.service.http.formats._range", lambda _: ("*", 1.0), b"text/plain;q=0.5"),
-    "settings": (
-        "frazil.service.settings._server",
-        lambda _: {},
-        b"[server]\nport = 8000\n",
-    ),
+    "settings": ("frazil.service.settings._server", lambda _: {}, b"[server]\nport = 8000\n"),
 }
 
 

@@ -6,7 +6,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 
 import pytest
 
@@ -197,37 +196,3 @@ def test_a_lock_held_by_another_process(crew, place):
     crew.stop(second)
     assert errors(place) == []
     assert count(place)[1] == 0
-
-
-def test_a_file_system_that_is_not_known_to_be_local(place):
-    """What the kernel lists is covered by another list, in a mount namespace of its own."""
-    needs("unshare", "file systems that are not here")
-    kinds = ["virtiofs", "fuse.gcsfuse", "beegfs", "gpfs", "vboxsf", "nfs4", "xfs", "btrfs"]
-    table = place / "mountinfo"
-    lines = ["24 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw"]
-    lines += [f"80 24 0:48 / {place}/{kind} rw shared:9 - {kind} server:/x rw" for kind in kinds]
-    table.write_text("\n".join(lines))
-    for kind in kinds:
-        (place / kind).mkdir()
-    (place / "link").symlink_to(place / "virtiofs" / "claims.db")
-    script = (
-        "import json, frazil\n"
-        "def said(path):\n"
-        "    try: return len(frazil.mint(1, f'sqlite:{path}'))\n"
-        "    except ValueError as error: return str(error)\n"
-        f"print(json.dumps([said(f'{place}/{{kind}}/claims.db') for kind in {kinds}]"
-        f" + [said('{place}/link')]))"
-    )
-    apart = ["unshare", "--mount", "sh", "-c"]
-    cover = f'mount --bind {table} /proc/$$/mountinfo && exec "$0" "$@"'
-    if subprocess.run([*apart, cover, "true"], check=False, capture_output=True).returncode:
-        pytest.skip("no mount namespace is allowed here")
-    command = [*apart, cover, sys.executable, "-c", script]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    *answers, link = json.loads(done.stdout)
-    for kind, answer in zip(kinds, answers, strict=True):
-        if kind in {"xfs", "btrfs"}:
-            assert answer == 1
-        else:
-            assert f"of type {kind}, which is not known to be local" in answer
-    assert "of type virtiofs" in link

@@ -3,18 +3,14 @@
 import json
 import os
 import signal
-import time
 from array import array
 from contextlib import suppress
 
 import pytest
 
 import frazil
-from frazil.errors import FrazilError
-from frazil.registries import connect
 from tests.canary import canary
-from tests.processes.harness import NARROW, ONE_SLOT, count, errors, initialise, seen
-from tests.tools.verbs import mint
+from tests.processes.harness import NARROW, ONE_SLOT, count, errors, initialise
 
 WAYS = [
     ("by_python", 1, "", "blind"),
@@ -89,51 +85,6 @@ def test_a_child_that_releases_is_seen(crew, place, quick):
     assert repeats > 0
 
 
-def in_a_child(url, scheme):
-    """Mint in a fork of this very moment; whether it succeeded."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        with suppress(FrazilError):
-            frazil.mint(1, url, scheme, lead="1s")
-            status = 0
-        os._exit(status)
-    for _ in range(2000):
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return status == 0
-        time.sleep(0.005)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return False
-
-
-def test_a_fork_beside_a_thread_that_is_at_the_registry(crew, place):
-    """The child has a copy of a locked file, or of a lock, whose owner does not exist in it."""
-    import threading
-
-    url = initialise(f"sqlite:{place}/claims.db?busy=5s", "icicle")
-    registry = connect(url, "default", frazil.scheme())
-    over = threading.Event()
-
-    def keep_busy():
-        while not over.is_set():
-            mint(registry)
-            over.wait(0.002)
-
-    thread = threading.Thread(target=keep_busy)
-    thread.start()
-    try:
-        good = 0
-        while good < 10 and in_a_child(url, "icicle"):
-            good += 1
-            time.sleep(0.01)
-    finally:
-        over.set()
-        thread.join()
-    assert good == 10
-
-
 def calls(place):
     """By name: what gathers many IDs, 4,096 of them a millisecond."""
     url = initialise(f"sqlite:{place}/claims.db", "icicle")
@@ -170,19 +121,3 @@ def test_a_fork_beside_threads_that_work_out_layouts(crew, quick):
     """A lock that another thread held would be held in the child for ever."""
     order = {"url": f"sqlite:{quick}/claims.db", "scheme": NARROW, "forks": 60, "patience_s": 30}
     assert json.loads(crew.run("unlocked", **order)) == {"hung": 0}
-
-
-def test_a_copy_has_a_claim_of_its_own(crew, place):
-    url = initialise(f"sqlite:{place}/claims.db?horizon=5s", NARROW)
-    said = json.loads(crew.run("copies", url=url, scheme=NARROW, lead="5s", n=20_000))
-    assert len(said["slots"]) > 1
-    assert count(place) == (60_000, 0)
-
-
-def test_a_claim_that_travels_is_seen(crew, place):
-    def attempt(alone):
-        url = initialise(f"sqlite:{alone}/claims.db?horizon=5s", NARROW)
-        order = {"url": url, "scheme": NARROW, "lead": "5s", "n": 20_000}
-        crew.run("copies", broken="carried", out=str(alone), **order)
-
-    assert seen(attempt, place)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.canary import canary
 from tests.needs import needs
-from tests.processes.harness import WIDE, clock_set_to, count, errors, initialise
+from tests.processes.harness import WIDE, clock_set_to, count, errors
 from tests.tools.waiting import until
 
 # The clock stands at one of these when a process starts: each second start finds it an hour back,
@@ -64,17 +64,3 @@ def test_this_test_can_see(crew, place, kind):
         if count(place)[1]:
             return
     pytest.fail("no repeat")
-
-
-def test_the_clock_is_really_set(crew, place):
-    """Were the library not loaded, the tests above would pass on a clock that runs true."""
-    import json
-    import sys
-
-    needs("libfaketime", "a host clock that is stepped back")
-    url = initialise(f"sqlite:{place}/claims.db", WIDE)
-    code = "import frazil, sys; ids = frazil.open(*sys.argv[1:]); print(ids.scheme.unpack(ids()))"
-    said = crew.finish(
-        crew.spawn([sys.executable, "-c", code, url, WIDE], env=clock_set_to(CLOCKS[1]))
-    )
-    assert "2026" in said, json.dumps(said)

@@ -9,7 +9,12 @@ import sys
 
 import pytest
 
+import frazil
+from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.registries import connect
+from frazil.registries.sqlite import file
 from tests.processes.harness import WIDE, count, errors, initialise
+from tests.tools.verbs import mint
 from tests.tools.waiting import until
 
 COUNTER = "sign:1=0 sequence:63"
@@ -57,19 +62,17 @@ def test_a_program_that_reads_the_file_leaves_the_lock(crew, place):
     assert count(place) == (200, 0)
 
 
-def test_a_waiting_process_names_the_holder_and_forks_do_not_wait(crew, place):
-    """A process is stopped inside a step; others can fork, and go on when it does."""
+def test_a_process_that_waits_names_the_holder(crew, place):
+    """A process is stopped inside a step."""
     url = initialise(f"sqlite:{place}/claims.db?busy=1s", COUNTER)
     holder = crew.start("holding", url=url, scheme=COUNTER)
     until(lambda: crew.said(holder), "the holder to be inside a step")
     holder.send_signal(signal.SIGSTOP)
-    waiter = crew.start("forking", url=url, scheme=COUNTER, holder=holder.pid)
-    told = json.loads(crew.finish(waiter))
-    assert f"process {holder.pid} " in told["message"]
-    assert "stopped" in told["message"]
-    assert told["forked_while_it_waited"] == 2
-    assert told["then"]
+    with pytest.raises(RegistryUnavailable, match=rf"process {holder.pid} .*stopped"):
+        mint(connect(url, "default", frazil.scheme(COUNTER)))
+    holder.send_signal(signal.SIGCONT)
     crew.finish(holder)
+    assert frazil.mint(1, url, COUNTER)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="hiding the boot id needs root")
@@ -105,13 +108,14 @@ def test_a_file_that_is_mounted_by_itself_is_refused(crew, place):
     assert url
 
 
-def test_children_of_c_code(crew, place):
+@pytest.mark.parametrize("how", ["in C", "by Python"])
+def test_children_of_a_busy_process(crew, place, how):
     """Nearly each of these forks falls into a step; no child may be left without an ID.
 
     The generators have a namespace each, and IDs of two namespaces may be equal.
     """
     url = f"sqlite:{place}/claims.db?horizon=200ms"
-    told = json.loads(crew.run("c_forks", url=url, scheme=WIDE, forks=60))
+    told = json.loads(crew.run("c_forks", url=url, scheme=WIDE, forks=60, how=how))
     assert told == {"hung": 0, "failed": 0}
     many, _ = count(place, "child-*.u64")
     assert many == 60 * 10
@@ -119,10 +123,6 @@ def test_children_of_c_code(crew, place):
 
 
 def test_two_kernels_at_one_file_are_refused(place, monkeypatch):
-    import frazil
-    from frazil.errors import ConfigError
-    from frazil.registries.sqlite import file
-
     url = f"sqlite:{place}/claims.db?horizon=50ms"
     for boot in ("first", "second"):
         monkeypatch.setattr(file, "boot_id", lambda boot=boot: boot)

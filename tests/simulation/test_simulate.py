@@ -9,15 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from evidence.simulator import (
-    MARKS,
-    Fault,
-    Report,
-    Schedule,
-    failure_text,
-    run,
-    shrink,
-)
+from evidence.simulator import MARKS, Fault, Report, Schedule, failure_text, run, shrink
 from evidence.simulator import __main__ as command
 from tests.simulation.canaries import CANARIES
 from tests.simulation.failovers import FAILOVERS, TRACES
@@ -70,8 +62,7 @@ LATE = {"NeverEnough"}
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.long] * (name in LATE)) for name in CANARIES],
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in LATE)) for name in CANARIES]
 )
 def test_a_broken_rule_is_found(name):
     assert first_failure(CANARIES[name], begin=FOUND_AT.get(name, 0)) is not None

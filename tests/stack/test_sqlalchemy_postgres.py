@@ -4,15 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import (
-    ForeignKey,
-    create_engine,
-    func,
-    insert,
-    inspect,
-    select,
-    text,
-)
+from sqlalchemy import ForeignKey, create_engine, func, insert, inspect, select, text
 from sqlalchemy.exc import StatementError
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship

@@ -10,12 +10,7 @@ import pytest
 
 import frazil
 from frazil import aio
-from frazil.errors import (
-    Closed,
-    ConfigError,
-    FrazilError,
-    TryLater,
-)
+from frazil.errors import Closed, ConfigError, FrazilError, TryLater
 from frazil.remote.http import calls
 from frazil.remote.icicle import server
 from tests.needs import needs

@@ -1,4 +1,7 @@
-"""A busy process that is forked in C, as uWSGI does, again and again; each child needs an ID."""
+"""A busy process that is forked again and again, by Python or in C as uWSGI does.
+
+Each child needs an ID.
+"""
 
 import ctypes
 import os
@@ -42,9 +45,10 @@ for thread in threads:
 hung = failed = 0
 for number in range(order.forks):
     time.sleep(0.002 * (number % 7))
-    child = _libc.fork()
+    child = _libc.fork() if order.how == "in C" else os.fork()
     if child == 0:
-        ctypes.pythonapi.PyOS_AfterFork_Child()
+        if order.how == "in C":
+            ctypes.pythonapi.PyOS_AfterFork_Child()
         try:
             n = number % 4
             work.IdLog(order, f"child-{number}-n{n}").put(generators[n].take(10))

@@ -1,6 +1,5 @@
 """The registries of one host, as far as a test in one process can see; see tests/processes."""
 
-import os
 import sqlite3
 from pathlib import Path
 
@@ -13,17 +12,6 @@ from frazil.registries.sqlite.files import state_home
 from frazil.registries.sqlite.registry import SqliteRegistry, default_path
 from frazil.registries.static import node_number
 from tests.tools.verbs import ONE_RECORD, grant, mint, new
-
-
-@pytest.fixture(params=["memory", "sqlite", "static", "static without a file"])
-def registry(request, tmp_path):
-    url = {
-        "memory": f"memory:{request.node.name}",
-        "sqlite": f"sqlite://{tmp_path}/claims.db",
-        "static": f"static:7?state={tmp_path}/seven.db",
-        "static without a file": f"static:{os.getpid() % 1024}?state=none",
-    }[request.param]
-    return connect(url, request.node.name, ONE_RECORD)
 
 
 def test_a_process_knows_that_a_namespace_in_its_memory_is_new_until_it_had_one():

@@ -1,45 +1,17 @@
-"""The wait after a loss ends also where every process lives less long than it."""
+"""The notes by which a wait after a loss ends though every process lives less long than it.
+
+See ``tests/processes/test_short_lives.py`` for such processes.
+"""
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
-
-import pytest
 
 import frazil
 from frazil.claims.claim import LastSeen, VerbRequest, Wait
 from frazil.registries import remembered as module
 from frazil.registries.base import terms_of
 from frazil.registries.remembered import remembered
-from tests.tools.waiting import until
-
-HORIZON_S = 2
-MINT = "import frazil, sys; print(frazil.mint(1, sys.argv[1], timeout=1))"
-OPEN = "import frazil, sys\nwith frazil.open(sys.argv[1], timeout=1) as ids: print(ids())"
-
-
-def lives(code, url):
-    """Seconds until a process of one second got an ID, of many one after the other."""
-    began = time.monotonic()
-
-    def an_id():
-        done = subprocess.run([sys.executable, "-c", code, url], capture_output=True, check=False)
-        told = done.stderr
-        assert done.returncode == 0 or b"PoolExhausted" in told or b"RegistryUnavailable" in told
-        return done.returncode == 0
-
-    until(an_id, "an ID", patience_s=120)
-    return time.monotonic() - began
-
-
-@pytest.mark.parametrize("code", [MINT, OPEN], ids=["mint", "open"])
-def test_sqlite(code, tmp_path):
-    """The first use of a file cannot be told from a loss."""
-    url = f"sqlite:///{tmp_path}/claims.db?horizon={HORIZON_S}s"
-    assert lives(code, url) > HORIZON_S
-
 
 TERMS = terms_of(frazil.scheme(), 1_000_000)
 

@@ -122,11 +122,7 @@ FAULTS = {
         {"FrazilWaits"},
         {"scheme": "sequence:64", "block": 1},
     ),
-    "the layout ends in a year": (
-        Watched.call,
-        {"FrazilLayoutExhausted"},
-        {"scheme": ending()},
-    ),
+    "the layout ends in a year": (Watched.call, {"FrazilLayoutExhausted"}, {"scheme": ending()}),
 }
 # icicle: has no claims.
 NOT_OF_ICICLE = {"frazil_claim_left_seconds", "FrazilIdsRunOut"}

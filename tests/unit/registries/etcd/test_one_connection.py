@@ -7,11 +7,10 @@ import pytest
 from frazil.errors import ConfigError
 from frazil.registries import connect
 from frazil.registries.etcd.link import Link
-from tests.servers import etcd as servers
 from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
-from tests.tools.verbs import ONE_RECORD, TICKETS, begin, mint
+from tests.tools.verbs import ONE_RECORD, mint
 from tests.tools.waiting import until
 from tests.unit.registries.one_connection import OneConnection, open_some
 
@@ -46,25 +45,6 @@ def test_each_namespace_asks_for_the_index_once(wire, url, monkeypatch):
     for each in again * 3:
         mint(each)
     assert asked.count("maintenance/status") == 6
-
-
-def test_a_restore_is_noticed_by_each_namespace(tmp_path):
-    """The connection is new for the first one only, and both records are old."""
-    with servers.etcd(1) as cluster:
-        for _ in range(40):
-            cluster.members[0].ask("kv/put", {"key": "eA=="})
-        before = [connect(cluster.url, name, TICKETS) for name in ("a", "b")]
-        for each in before:
-            begin(each, 1)
-            mint(each, 5)
-        cluster.save(tmp_path / "snapshot")
-        for each in before:
-            mint(each, 5000)
-        cluster.restore(tmp_path / "snapshot")
-        for name in ("a", "b"):
-            with pytest.raises(ConfigError, match=r"was replaced.*--forward"):
-                mint(connect(cluster.url, name, TICKETS), 5)
-        assert before
 
 
 def test_a_reconnection_during_a_request_that_is_refused_is_noticed(wire, url, monkeypatch):

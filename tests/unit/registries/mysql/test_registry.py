@@ -22,7 +22,6 @@ from frazil.registries.mysql.registry import statements
 from frazil.system.sockets import is_quiet
 from tests.needs import needs
 from tests.servers.certificates import make_certificates
-from tests.servers.database import free_port
 from tests.servers.mariadb import mariadb
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
@@ -222,11 +221,6 @@ class TestTrouble:
             assert isinstance(mint(registry), Claim | Wait)
             with wire.trickling(), pytest.raises(RegistryUnavailable, match="no answer within 4 s"):
                 mint(registry)
-
-    def test_no_server_listens(self):
-        with pytest.raises(RegistryUnavailable, match="can be reached") as caught:
-            mint(connect(f"mysql://root@127.0.0.1:{free_port()}/x", "x", ONE_RECORD))
-        assert caught.value.outcome_known
 
 
 def test_options():

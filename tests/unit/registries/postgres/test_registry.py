@@ -122,25 +122,6 @@ def test_a_right_that_is_missing(ready):
         mint(open_(ready))
 
 
-@pytest.mark.parametrize("level", ["read committed", "serializable"])
-def test_concurrent_members_get_disjoint_ticks(ready, level):
-    ready.sql(f"ALTER ROLE app SET default_transaction_isolation TO '{level}'")
-    registries = [open_(ready) for _ in range(8)]
-    begin(registries[0])
-
-    def work(registry):
-        return [mint(registry, 3) for _ in range(20)]
-
-    with ThreadPoolExecutor(8) as pool:
-        claims = [claim for some in pool.map(work, registries) for claim in some]
-    cells = {(c.slot, tick) for c in claims for tick in range(c.start, c.until)}
-    assert len(cells) == sum(c.until - c.start for c in claims)
-    revisions = {c.seen.shelf: 0 for c in claims}
-    for c in claims:
-        revisions[c.seen.shelf] = max(revisions[c.seen.shelf], c.seen.revision)
-    assert sum(revisions.values()) == len(claims)
-
-
 class TestSynchronousCommit:
     @pytest.mark.parametrize(
         ("default", "used"), [("off", "on"), ("local", "on"), ("remote_apply", "remote_apply")]

@@ -48,15 +48,6 @@ def test_the_short_way_changes_one_slot(registry, server, number):
     assert now == was._replace(until=longer.until, holder=f"{was.holder} 70/s")
 
 
-def test_no_further_than_the_horizon_and_never_back(registry):
-    claim = grant(registry, 1_000)
-    longest = renew(registry, claim, 10**9)
-    now = registry.terms.tick_at(longest.now_us)
-    assert longest.until == now + registry.terms.horizon_ticks
-    again = registry.renew(ask_of(longest.seen, longest), claim.start)
-    assert again.until == longest.until
-
-
 def test_a_changed_claim_takes_the_long_way(registry, server):
     claim = grant(registry, 1_000)
     longer = renew(registry, claim, 500)

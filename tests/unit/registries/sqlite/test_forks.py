@@ -33,10 +33,7 @@ def test_the_lock_is_not_kept_while_a_fork_is_waited_for(tmp_path, monkeypatch):
         for _ in range(forks):
             fork_gate._the.reopen()
 
-    threads = [
-        threading.Thread(target=fork),
-        threading.Thread(target=lambda: grant(registry, 1)),
-    ]
+    threads = [threading.Thread(target=fork), threading.Thread(target=lambda: grant(registry, 1))]
     threads[0].start()
     shut.wait(10)
     threads[1].start()

@@ -15,7 +15,6 @@ from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries import connect
 from frazil.registries.zookeeper.link import State
 from frazil.registries.zookeeper.registry import _incarnation
-from tests.servers.database import free_port
 from tests.servers.zookeeper import zookeeper
 from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
@@ -70,13 +69,6 @@ def test_a_node_of_another_program_is_named(server, registry, request):
         client.set(f"/frazil/record/{request.node.name}", b"hello")
     with pytest.raises(ConfigError, match=f"deleteall /frazil/record/{request.node.name}"):
         mint(registry)
-
-
-def test_no_server():
-    made = connect(f"zookeeper://127.0.0.1:{free_port()}", "x", ONE_RECORD)
-    with pytest.raises(RegistryUnavailable, match="majority") as caught:
-        mint(made)
-    assert caught.value.outcome_known
 
 
 def test_a_node_that_is_too_large_for_the_server(server, registry, request):

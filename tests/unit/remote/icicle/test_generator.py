@@ -12,11 +12,7 @@ import pytest
 
 import frazil
 import frazil.aio
-from frazil.errors import (
-    ConfigError,
-    LayoutError,
-    RegistryUnavailable,
-)
+from frazil.errors import ConfigError, LayoutError, RegistryUnavailable
 from frazil.remote.icicle.generator import IcicleGenerator
 from tests.servers.certificates import make_certificates
 from tests.servers.icicle import Caller

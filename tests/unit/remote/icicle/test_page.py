@@ -55,10 +55,7 @@ def test_redis_cli(server, tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "file", "command"),
-    [
-        ("js", "ids.mjs", "node"),
-        pytest.param("java", "Ids.java", "java", marks=pytest.mark.long),
-    ],
+    [("js", "ids.mjs", "node"), pytest.param("java", "Ids.java", "java", marks=pytest.mark.long)],
 )
 def test_program(server, tmp_path, kind, file, command):
     needs(command, "an example of docs/how-to/icicle.md")

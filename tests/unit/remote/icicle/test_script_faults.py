@@ -1,4 +1,4 @@
-"""The script when clocks step, servers lose data, and replicas take over; on real servers.
+"""The script when servers restart or lose data, and replicas take over; on real servers.
 
 The defects of the published script, each with a test that shows they are gone, are marked E1.n.
 """
@@ -12,7 +12,7 @@ from frazil.minting import make_request
 from frazil.remote.icicle.calls import configure_icicle
 from frazil.remote.icicle.server import FUNCTION, IcicleServer, icicle_library
 from frazil.system.steps import run
-from tests.servers.icicle import Caller, cells
+from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Server
 from tests.tools.waiting import until
 
@@ -21,17 +21,6 @@ def served(server):
     """A caller as frazil has it, with a memory."""
     request = make_request(f"icicle://127.0.0.1:{server.port}", "icicle", namespace="test")
     return IcicleServer(configure_icicle(request).accesses[0], "test", 7)
-
-
-def step(server, seconds):
-    """Set the clock, and wait until the server has read it."""
-    server.step_clock(seconds)
-
-    def is_set():
-        told_s, told_us = (int(part) for part in server.do("TIME"))
-        return abs(told_s + told_us / 1e6 - time.time() - seconds) < 0.4
-
-    until(is_set, "its clock")
 
 
 @pytest.mark.parametrize("continues", [True, False])
@@ -52,40 +41,6 @@ def test_who_asks_first_after_a_loss_may_have_been_silent_for_long(continues, mo
         assert (int(Caller(server).state()["guard"]) > last >> 22) is continues
 
 
-class TestClock:
-    @pytest.fixture
-    def faked(self):
-        with Server(faked=True) as server:
-            caller = Caller(server)
-            caller.init()
-            yield server, caller
-
-    @pytest.mark.parametrize("step_s", [-2.1, -7.9, -100])
-    def test_a_step_back(self, faked, step_s):
-        """E1.1: neither a repeat nor an outage."""
-        server, caller = faked
-        found = [n for _ in range(200) for n in caller.ids(64)]
-        step(server, step_s)
-        for _ in range(2000):
-            given = caller.ids(64)
-            assert len(given) == 64
-            found += given
-        assert cells(found) == sorted(set(cells(found)))
-
-    def test_forward_and_corrected(self, faked):
-        """E1.2: no outage after it."""
-        server, caller = faked
-        step(server, 60)
-        found = caller.ids(5)
-        step(server, 0)
-        for _ in range(20):
-            found += caller.issue()[3]
-            time.sleep(0.002)
-        assert len(found) == 25
-        assert cells(found) == sorted(set(cells(found)))
-        assert int(caller.state()["offset"]) > 59e6
-
-
 def seconds_to_wait(caller, **how):
     """Return for how many seconds a server says that it has no IDs."""
     _, _, wait_us, found = caller.issue(**how)
@@ -104,32 +59,6 @@ class TestLoss:
             assert 0 < seconds_to_wait(caller) <= 5.1
             assert "ids" in caller.say("issue", "", 1, 1_000_000)
             until(lambda: caller.issue()[3] and caller.issue()[3][0] > max(before), "an ID")
-
-    def test_a_first_use_waits(self, caller):
-        caller.client.flushall()
-        caller.init(new=False)
-        assert 0 < seconds_to_wait(caller) <= 5.1
-
-    def test_an_emptied_server_gets_its_shard_from_the_caller(self, caller):
-        """E1.13: after FLUSHALL, a URL with the shards restores them."""
-        caller.client.flushall()
-        assert 0 < seconds_to_wait(caller, shard=7) <= 5.1
-        assert caller.state()["shard"] == "7"
-
-    def test_a_caller_that_has_seen_more(self, caller):
-        """A server without its data, whose clock is behind, learns the time from its callers."""
-        seen_us = int(time.time() * 1e6) + 30_000_000
-        assert 10 < seconds_to_wait(caller, seen_us=seen_us) <= 35.1
-        assert 10 < seconds_to_wait(caller, seen_us=seen_us) <= 35.1
-        assert 10 < seconds_to_wait(caller) <= 35.1
-
-    def test_the_report_has_no_more_than_the_record(self, caller):
-        """Otherwise the memory of each caller would look like a loss to the server."""
-        for _ in range(200):
-            _, top_us, wait_us, _ = caller.issue(3000)
-            assert wait_us <= 1000
-            assert caller.issue(seen_us=top_us)[2] <= 1000
-            assert top_us <= int(caller.state()["top"])
 
     @pytest.mark.parametrize("flavour", FLAVOURS)
     def test_a_promoted_replica(self, flavour):
