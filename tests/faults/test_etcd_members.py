@@ -36,20 +36,6 @@ def test_members_frozen_in_turn(fleet):
         assert crowd.repeats() == 0
 
 
-def test_single_member_killed_and_restarted(fleet):
-    with etcd(1) as cluster:
-        crowd = fleet(f"{cluster.url}?horizon=2s")
-        crowd.start(4)
-        (member,) = cluster.members
-        member.kill9()
-        crowd.wait_for_error("no claim since")
-        crowd.wait_for_error("check that a majority of the cluster runs")
-        cluster.restart(member)
-        crowd.progress()
-        crowd.start(2)
-        assert crowd.repeats() == 0
-
-
 def test_without_a_majority_nothing_is_given(fleet):
     with etcd(3) as cluster:
         crowd = fleet(f"{cluster.url}?horizon=2s")

@@ -1,51 +1,16 @@
 """Stores that are frozen (SIGSTOP): each call ends in time, and its error says what to check."""
 
 import asyncio
-import signal
 import time
-from contextlib import contextmanager
 
 import pytest
 
 import frazil
 from frazil.errors import RegistryUnavailable
-from tests.servers.etcd import etcd
-from tests.servers.mariadb import mariadb
-from tests.servers.postgres import postgres
-from tests.servers.redis import Server
-from tests.servers.zookeeper import zookeeper
+from tests.servers.stores import KINDS, store
 from tests.tools.waiting import until
 
 IN_TIME_S = 2.5  # the stores' own limits are longer
-
-
-@contextmanager
-def frozen(send):
-    """A store that does not answer meanwhile. send: sends it a signal."""
-    send(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        send(signal.SIGCONT)
-
-
-@contextmanager
-def running(kind):
-    """A store's URL, and what sends it a signal."""
-    if kind == "etcd":
-        with etcd(1) as store:
-            yield store.url, store.members[0].signal
-    elif kind == "zookeeper":
-        with zookeeper() as store:
-            yield store.url(), store.signal_all
-    elif kind == "redis":
-        with Server() as store:
-            calls = {signal.SIGSTOP: store.freeze, signal.SIGCONT: store.thaw}
-            yield store.url, lambda which: calls[which]()
-    else:
-        with mariadb() if kind == "mysql" else postgres() as store:
-            calls = {signal.SIGSTOP: store.sigstop, signal.SIGCONT: store.sigcont}
-            yield store.url(), lambda which: calls[which]()
 
 
 def refused(call):
@@ -59,7 +24,8 @@ def refused(call):
 
 @pytest.mark.parametrize("kind", ["postgresql", "mysql", "etcd", "zookeeper"])
 def test_each_call_says_so_in_time(kind):
-    with running(kind) as (url, send):
+    with store(kind) as one:
+        url = one.url
         frazil.init(url, "tickets", namespace="t", new=True)
         frazil.init(url, namespace="i", new=True)
         with (
@@ -68,7 +34,7 @@ def test_each_call_says_so_in_time(kind):
         ):
             first = tickets(), ids()
             time.sleep(0.5)  # the claim of the idle generator is given back
-            with frozen(send):
+            with one.frozen():
                 setting_up = {"namespace": "i", "if_missing": True, "timeout": 1}
                 assert "has not answered" in refused(lambda: frazil.init(url, **setting_up))
                 for call in (tickets, ids):
@@ -77,11 +43,11 @@ def test_each_call_says_so_in_time(kind):
             assert ids() > first[1]
 
 
-@pytest.mark.parametrize("kind", ["redis", "postgresql", "mysql", "etcd", "zookeeper"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_process_is_unready_before_its_ids_run_out(kind):
     """One generator is busy, one idle, and one belongs to an event loop."""
-    with running(kind) as (plain, send):
-        url = f"{plain}{'&' if '?' in plain else '?'}horizon=8s"
+    with store(kind) as one:
+        url = f"{one.url}?horizon=8s"
         frazil.init(url, new=True)
         busy, idle, awaited = frazil.open(url), frazil.open(url), frazil.aio.open(url)
         every = (busy, idle, awaited)
@@ -99,7 +65,7 @@ def test_a_process_is_unready_before_its_ids_run_out(kind):
             until(supplied, "claims of nearly a horizon")
             assert not any(ids.status().why_unready() for ids in every)
             left = {}
-            with frozen(send):
+            with one.frozen():
                 while len(left) < len(every):
                     if busy not in left:
                         busy()

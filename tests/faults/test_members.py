@@ -9,37 +9,15 @@ import pytest
 
 import frazil
 from tests.faults.fleet import TIGHT
-from tests.servers.etcd import etcd
-from tests.servers.postgres import postgres
 from tests.servers.redis import Server
+from tests.servers.stores import store
 from tests.tools.waiting import until
 
 
-@contextmanager
-def valkey():
-    with Server("valkey") as server:
-        yield f"{server.url}?horizon=2s"
-
-
-@contextmanager
-def postgresql():
-    with postgres() as server:
-        yield server.url(options="?horizon=2s")
-
-
-@contextmanager
-def cluster():
-    with etcd(1) as members:
-        yield f"{members.url}?horizon=2s"
-
-
-STORES = [valkey, postgresql, cluster]
-
-
-@pytest.mark.parametrize("store", STORES)
-def test_paused_beyond_the_claim(fleet, store):
-    with store() as url:
-        crowd = fleet(url)
+@pytest.mark.parametrize("kind", ["redis", "postgresql", "etcd"])
+def test_paused_beyond_the_claim(fleet, kind):
+    with store(kind) as one:
+        crowd = fleet(f"{one.url}?horizon=2s")
         crowd.start(3)
         for paused in ("w0", "w1"):
             crowd.signal(paused, signal.SIGSTOP)
@@ -52,10 +30,10 @@ def test_paused_beyond_the_claim(fleet, store):
         assert crowd.repeats() == 0
 
 
-@pytest.mark.parametrize("store", STORES)
-def test_killed_and_started_again(fleet, store):
-    with store() as url:
-        crowd = fleet(url)
+@pytest.mark.parametrize("kind", ["redis", "postgresql", "etcd"])
+def test_killed_and_started_again(fleet, kind):
+    with store(kind) as one:
+        crowd = fleet(f"{one.url}?horizon=2s")
         crowd.start(3)
         for number in range(6):
             crowd.signal(f"w{number}", signal.SIGKILL)

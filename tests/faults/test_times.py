@@ -17,7 +17,7 @@ from tests.servers.etcd import etcd
 from tests.servers.mariadb import mariadb
 from tests.servers.postgres import postgres
 from tests.servers.redis import Server, three
-from tests.servers.zookeeper import zookeeper
+from tests.servers.stores import KINDS, store
 from tests.tools.verbs import ONE_RECORD
 
 TICK_US = 1000
@@ -40,24 +40,17 @@ def confirmed():
 def url_of(kind, place):
     if kind in ("sqlite", "static"):
         yield f"sqlite://{place}/claims.db" if kind == "sqlite" else f"static:7?state={place}/7.db"
-    elif kind == "redis":
-        with Server() as store:
-            yield store.url
     elif kind in ("three", "replicas"):
         with three() if kind == "three" else confirmed() as url:
             yield url
-    elif kind == "etcd":
-        with etcd(3) as store:
-            yield store.url
     else:
-        stores = {"postgresql": postgres, "mysql": mariadb, "zookeeper": zookeeper}
-        with stores[kind]() as store:
-            yield store.url()
+        with etcd(3) if kind == "etcd" else store(kind) as one:
+            yield one.url
 
 
 @pytest.mark.parametrize(
     "kind",
-    ["sqlite", "static", "redis", "three", "replicas", "postgresql", "mysql", "zookeeper", "etcd"],
+    ["sqlite", "static", "three", "replicas", *KINDS],
 )
 def test_no_time_is_ahead_of_the_clock(kind, place):
     with url_of(kind, place) as url:

@@ -7,9 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from frazil.registries.postgres.registry import schema
-from tests.servers.postgres import postgres
-from tests.servers.redis import Server
+from tests.servers.stores import store
 from tests.tools.waiting import until
 
 MINT = "import sys, frazil; print(*frazil.mint(1, sys.argv[1], timeout=0.2))"
@@ -21,21 +19,14 @@ with frazil.open(sys.argv[1], timeout=0.2) as ids:
 
 
 @contextmanager
-def sqlite(tmp_path):
-    yield f"sqlite://{tmp_path}/claims.db"
-
-
-@contextmanager
-def redis(tmp_path):
-    with Server("valkey") as server:
-        yield f"{server.url}?horizon=1s"
-
-
-@contextmanager
-def postgresql(tmp_path):
-    with postgres() as server:
-        server.sql(schema())
-        yield server.url(options="?horizon=1s")
+def url_of(kind, tmp_path):
+    """The URL of a store that is new."""
+    if kind == "sqlite":
+        yield f"sqlite://{tmp_path}/claims.db"
+        return
+    with store(kind) as one:
+        one.set_up()
+        yield f"{one.url}?horizon=1s"
 
 
 def life(program, url):
@@ -48,11 +39,11 @@ def life(program, url):
     return int(ended.stdout) if ended.returncode == 0 else None
 
 
-@pytest.mark.parametrize("store", [sqlite, redis, postgresql])
+@pytest.mark.parametrize("kind", ["sqlite", "redis", "postgresql"])
 @pytest.mark.parametrize("program", [MINT, OPEN], ids=["mint", "open"])
-def test_get_an_id_together(tmp_path, store, program):
+def test_get_an_id_together(tmp_path, kind, program):
     """Each waits for a fifth of a second; together they wait for a horizon of a second or more."""
-    with store(tmp_path) as url:
+    with url_of(kind, tmp_path) as url:
         began_s = time.monotonic()
         assert life(program, url) is None
         assert until(lambda: life(program, url), "an ID", patience_s=120)

@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 
 import frazil
-from tests.servers.etcd import etcd
 from tests.servers.icicle import Caller
-from tests.servers.mariadb import mariadb
-from tests.servers.postgres import postgres
 from tests.servers.redis import Server
-from tests.servers.zookeeper import zookeeper
+from tests.servers.stores import KINDS, store
 from tests.tools.loop_watch import VARIANTS
 from tests.unit.service.conftest import Service
 
 ROOT = Path(__file__).parents[2]
+LONG = {"mysql", "etcd", "zookeeper"}  # which come in no wheel
 
 
 def seen(url, namespace="orders", variant=""):
@@ -50,11 +48,6 @@ def test_static():
     assert seen("static:7?horizon=100ms") == []
 
 
-def test_redis():
-    with Server() as server:
-        assert seen(f"{server.url}?horizon=100ms") == []
-
-
 def test_icicle():
     with Server() as server:
         Caller(server).init()
@@ -66,35 +59,16 @@ def test_service(tmp_path):
         assert seen(f"{service.url}/orders", "default") == []
 
 
-def of_a_server(url):
-    """A new namespace of a server, and a known one."""
-    url += ("&" if "?" in url else "?") + "horizon=100ms"
-    frazil.init(url, namespace="orders", new=True)
-    assert seen(url) == []
-    assert seen(url, "other") == []
-
-
-def test_postgres():
-    with postgres() as server:
-        of_a_server(server.url())
-
-
-@pytest.mark.long
-def test_mysql():
-    with mariadb() as server:
-        of_a_server(server.url())
-
-
-@pytest.mark.long
-def test_etcd():
-    with etcd(1) as cluster:
-        of_a_server(cluster.url)
-
-
-@pytest.mark.long
-def test_zookeeper():
-    with zookeeper() as server:
-        of_a_server(server.url())
+@pytest.mark.parametrize(
+    "kind", [pytest.param(each, marks=[pytest.mark.long] * (each in LONG)) for each in KINDS]
+)
+def test_a_server(kind):
+    """A namespace that is new there, and one that is known."""
+    with store(kind) as one:
+        url = f"{one.url}?horizon=100ms"
+        frazil.init(url, namespace="orders", new=True)
+        assert seen(url) == []
+        assert seen(url, "other") == []
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

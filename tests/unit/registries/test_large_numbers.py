@@ -6,8 +6,7 @@ import frazil
 from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
 from frazil.registries import connect
-from tests.servers import etcd, postgres
-from tests.servers.redis import Server
+from tests.servers.stores import store
 from tests.tools.verbs import begin, grant, release, renew
 
 EPOCH = "@1ms since 2025-01-01T00:00:00Z"
@@ -15,24 +14,24 @@ SITES = f"time:41 site:64=0 node:10 sequence:12 {EPOCH}"
 NODES = f"time:41 node:64 sequence:12 {EPOCH}"
 
 
-KINDS = ["sqlite", "memory", "redis", "postgres", pytest.param("etcd", marks=pytest.mark.long)]
-
-
-@pytest.fixture(scope="module", params=KINDS)
-def store(request, tmp_path_factory):
+@pytest.fixture(
+    scope="module",
+    params=[
+        "sqlite",
+        "memory",
+        "redis",
+        "postgresql",
+        pytest.param("etcd", marks=pytest.mark.long),
+    ],
+)
+def url(request, tmp_path_factory):
     if request.param == "sqlite":
         yield f"sqlite://{tmp_path_factory.mktemp('large')}/claims.db"
     elif request.param == "memory":
         yield "memory:large"
-    elif request.param == "redis":
-        with Server() as server:
-            yield server.url
-    elif request.param == "postgres":
-        with postgres.postgres() as server:
-            yield server.url()
     else:
-        with etcd.etcd(1) as cluster:
-            yield cluster.url
+        with store(request.param) as one:
+            yield one.url
 
 
 def whole_life(registry):
@@ -45,10 +44,10 @@ def whole_life(registry):
     return claim.slot
 
 
-def test_the_largest_constants(store):
+def test_the_largest_constants(url):
     site = 2**53 - 2
     scheme = frazil.scheme(SITES, fields={"site": site})
-    registry = connect(store, "largest", scheme)
+    registry = connect(url, "largest", scheme)
     assert registry.terms.slots == range(site << 10, (site + 1) << 10)
     assert whole_life(registry) in registry.terms.slots
 
@@ -65,7 +64,7 @@ def test_the_largest_static_number(tmp_path):
     assert whole_life(connect(url, "x", frazil.scheme(NODES))) == 2**63 - 2
 
 
-def test_numbers_of_ids(store):
+def test_numbers_of_ids(url):
     for fields in ({"site": 2**53}, {"site": 2**63}):
         with pytest.raises(ConfigError):
-            frazil.mint(1, store, SITES, namespace="mint", fields=fields)
+            frazil.mint(1, url, SITES, namespace="mint", fields=fields)
