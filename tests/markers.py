@@ -12,8 +12,6 @@ TESTS = Path(__file__).parent
 LONG = {
     "browser",
     "conformance/test_etcd.py",
-    "conformance/test_mysql.py",
-    "conformance/test_zookeeper.py",
     "faults",
     "platforms",
     "power",

@@ -35,6 +35,15 @@ def caller(server):
 
 
 @pytest.fixture(scope="module")
+def service(request, tmp_path_factory):
+    """A service with the configuration ``CONFIG`` of the test's module."""
+    from tests.unit.service.conftest import Service  # which needs a package
+
+    with Service(tmp_path_factory.mktemp("service"), request.module.CONFIG) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
 def cluster():
     """An etcd of one member."""
     with etcd(1) as running:

@@ -30,10 +30,10 @@ from tests.servers.icicle import Caller
 from tests.servers.redis import Server
 from tests.tools.trickle import Trickle
 from tests.tools.verbs import ONE_RECORD, begin, mint, new
-from tests.unit.service.conftest import Service
 
 needs("aiohttp", "the client of a service")
 
+CONFIG = '[namespaces.a]\nregistry = "memory:"\n'
 LITTLE_S = 30.0  # for a machine that has other things to do
 
 
@@ -49,13 +49,6 @@ def database():
         link.execute(schema().encode())
         link.commit()
         yield server
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    config = '[namespaces.a]\nregistry = "memory:"\n'
-    with Service(tmp_path_factory.mktemp("service"), config) as service:
-        yield service
 
 
 @pytest.fixture
@@ -173,7 +166,7 @@ class TestEtcd:
 
 @contextmanager
 def serving(service):
-    with Trickle(int(service.url.rpartition(":")[2])) as wire:
+    with Trickle(service.port) as wire:
         yield wire, f"http://127.0.0.1:{wire.port}/a"
 
 

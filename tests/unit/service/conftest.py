@@ -4,11 +4,13 @@ import json
 import os
 import queue
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -87,6 +89,20 @@ class Service:
                 return line
             seen.append(line)
 
+    @property
+    def port(self) -> int:
+        """The port for HTTP."""
+        return int(self.url.rpartition(":")[2])
+
+    @cached_property
+    def resp(self) -> int:
+        """The port for Redis clients."""
+        return int(self.wait_for("listening for redis clients")["port"])
+
+    def dialled(self, port: int = 0) -> socket.socket:
+        """A connection for HTTP, or to another port."""
+        return socket.create_connection(("127.0.0.1", port or self.port), timeout=20)
+
     def stop(self, how: int = signal.SIGTERM) -> int:
         """Send a signal, and return the exit code."""
         self.process.send_signal(how)
@@ -110,6 +126,15 @@ class Service:
             self.process.stderr.close()
 
 
+def rest_of(wire: socket.socket) -> bytes:
+    """All that comes until the service ends the connection; fails if it does not."""
+    answer = b""
+    with suppress(ConnectionError):
+        while part := wire.recv(65_536):
+            answer += part
+    return answer
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Service]]:
     """``start(config, *options)``: a service for one test, killed at its end."""
@@ -122,12 +147,3 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Service]]:
     yield begin
     for service in running:
         service.__exit__(None, None, None)
-
-
-@pytest.fixture(scope="module")
-def service(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    """A service with the configuration ``CONFIG`` of the test's module."""
-    with Service(tmp_path_factory.mktemp("service"), request.module.CONFIG) as service:
-        yield service

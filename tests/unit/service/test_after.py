@@ -6,7 +6,6 @@ import pytest
 import redis
 
 import frazil
-from tests.unit.service.conftest import Service
 
 CONFIG = """
 [server]
@@ -23,13 +22,6 @@ SCHEME = frazil.scheme("icicle")
 
 def ahead(seconds):
     return SCHEME.pack(moment=int((time.time() + seconds) * 1e6))
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
-        service.port = service.wait_for("listening for redis clients")["port"]
-        yield service
 
 
 def get(service, **query):
@@ -66,7 +58,7 @@ def test_one_that_cannot_be_fails_its_own_request(service):
 
 
 def test_redis(service):
-    client = redis.Redis(port=service.port, protocol=3, decode_responses=True)
+    client = redis.Redis(port=service.resp, protocol=3, decode_responses=True)
     first = client.execute_command("FRAZIL.ID", "a")
     assert int(client.execute_command("FRAZIL.ID", "a", "AFTER", first)) > int(first)
     seen = ahead(0.2)

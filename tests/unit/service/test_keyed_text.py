@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from frazil.errors import ConfigError
-from frazil.schemes.keyed import KeyedCodec
 from frazil.schemes.scheme import scheme
-from frazil.service.http.formats import Json, Lines
 from frazil.service.settings import read_settings
 
 
@@ -66,26 +64,6 @@ def test_keyed_text_over_http(start: Any, monkeypatch: pytest.MonkeyPatch) -> No
         shown += [reply.text, str(reply.headers)]
     for secret in (key.hex(), key.hex().upper(), b64encode(key).decode()[:40]):
         assert not [text for text in shown if secret in text]
-
-
-@pytest.mark.parametrize("name", ["icicle", "uuid7"])
-def test_many_are_written_by_the_bulk_encoder(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    subject = scheme(name, prefix="order_", key=secrets.token_bytes(16))
-    ids = list(range(1000))
-    texts = [subject.format(n) for n in ids]
-    arrays = []
-    encode = KeyedCodec.encode_array
-
-    def counted(codec: KeyedCodec, numbers: Any) -> Any:
-        arrays.append(len(numbers))
-        return encode(codec, numbers)
-
-    monkeypatch.setattr(KeyedCodec, "encode_array", counted)
-    assert Lines("orders", subject).some(ids).decode().split() == texts
-    assert json.loads(b"[" + Json("orders", subject).some(ids) + b"]") == texts
-    assert arrays == [1000, 1000]
-    assert Lines("orders", subject).some(ids[:3]).decode().split() == texts[:3]
-    assert arrays == [1000, 1000]
 
 
 def test_a_key_in_the_configuration_is_refused_and_not_shown(tmp_path: Path) -> None:

@@ -60,8 +60,7 @@ def test_a_token_gets_at_most_its_quota(service):
 
 
 def test_one_quota_for_http_and_redis(service):
-    port = service.wait_for("listening for redis clients")["port"]
-    with redis.Redis(port=port, password=SOME) as client:
+    with redis.Redis(port=service.resp, password=SOME) as client:
         assert len(client.execute_command("FRAZIL.IDS", "a", 90)) == 90
         with pytest.raises(redis.ResponseError, match="the quota of this token is 100"):
             client.execute_command("FRAZIL.IDS", "a", 90)

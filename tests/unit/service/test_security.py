@@ -1,13 +1,12 @@
 """Security from the outside: a real service with tokens, and callers without."""
 
-import contextlib
 import json
 import re
-import socket
 
 import pytest
 
 from frazil.service.tokens import hash_of
+from tests.unit.service.conftest import rest_of
 
 ALL, ISSUE, INSPECT, ADMIN, OTHER, OLD = (
     f"frazil_{name}" for name in ("all", "issue", "inspect", "admin", "other", "old")
@@ -110,38 +109,10 @@ def test_no_cross_origin_reading(service):
 
 
 def raw(service, data):
-    """Return the reply to raw bytes; the service may also close the connection."""
-    host, port = service.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as wire:
-        with contextlib.suppress(OSError):
-            wire.sendall(data)
-        answer = b""
-        with contextlib.suppress(OSError):
-            while part := wire.recv(65536):
-                answer += part
-                if len(answer) > 1 << 20:
-                    break
-        return answer
-
-
-CLOSE = b"Host: x\r\nConnection: close\r\nAuthorization: Bearer " + ALL.encode() + b"\r\n\r\n"
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"GET /v1/a/id HTTP/1.1\r\nX: " + b"a" * 900_000 + b"\r\n" + CLOSE,
-        b"GET /" + b"a" * 900_000 + b" HTTP/1.1\r\n" + CLOSE,
-        b"\x00" * 1000 + b"\r\n\r\n",
-        b"GET /v1/a/id HTTP/1.1\r\nContent-Length: -1\r\n" + CLOSE,
-        b"GET /v1/a/id HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n" + CLOSE,
-        b"POST /v1/a/ids?n=1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + CLOSE + b"zz\r\n",
-    ],
-    ids=["header", "path", "zeros", "negative", "two lengths", "chunks"],
-)
-def test_malformed_requests(service, data):
-    assert b" 200 " not in raw(service, data)[:20]
-    assert ask(service, "/v1/a/id", ALL).status_code == 200
+    """The reply to raw bytes, after which the connection ends."""
+    with service.dialled() as wire:
+        wire.sendall(data)
+        return rest_of(wire)
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,6 @@ registry = "memory:"
 @pytest.fixture(scope="module")
 def service(place, tmp_path_factory):
     with Service(tmp_path_factory.mktemp("service"), config(place)) as service:
-        service.port = int(service.url.rpartition(":")[2])
-        service.resp = service.wait_for("listening for redis clients")["port"]
         yield service
 
 
@@ -92,16 +90,6 @@ def test_on_the_command_line(place, start):
     assert httpx.get(f"{url}/livez", verify=trusted).status_code == 200
 
 
-def test_one_without_the_other():
-    from click.testing import CliRunner
-
-    from frazil.cli import main
-
-    result = CliRunner().invoke(main, ["serve", "--tls-cert", "x"])
-    assert result.exit_code == 2
-    assert "give both" in result.output
-
-
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_file_that_is_missing_is_the_only_error(tmp_path, workers):
     server = '[server]\nresp_port = 0\ntls_cert = "none.pem"\ntls_key = "none.key"\n'
@@ -133,8 +121,7 @@ def test_files_that_do_not_fit(place, tmp_path):
 def test_a_handshake_that_does_not_end(place, start, sent):
     """``client_timeout`` bounds it, on both ports."""
     service = start(config(place, 'client_timeout = "1s"'))  # it would be ten seconds
-    resp = service.wait_for("listening for redis clients")["port"]
-    for port in (int(service.url.rpartition(":")[2]), resp):
+    for port in (service.port, service.resp):
         with socket.create_connection(("127.0.0.1", port), 20) as client:
             began_s = time.monotonic()
             client.sendall(sent)

@@ -55,12 +55,3 @@ def test_refusals(monkeypatch, secret, scope, namespace, refusal):
     )
     found = guard.refusal(secret, scope, namespace)
     assert (found and found.reason) == refusal
-
-
-def test_without_tokens_no_secret_is_hashed(monkeypatch):
-    """It would cost as much as the ID."""
-    monkeypatch.setattr(tokens, "sha256", None)
-    guard = Guard()
-    assert guard.passes(b"anything", "a", 1)
-    with guard.charge(b"anything", 100):
-        pass

@@ -1,10 +1,11 @@
-"""The client of a service: a real one behind a proxy that fails, and fake ones."""
+"""The client of a service: a real one behind a proxy that fails, and fake ones.
+
+And URLs and options that ``open`` refuses without a connection.
+"""
 
 import asyncio
-import contextlib
 import gc
 import logging
-import os
 import pickle
 import threading
 import time
@@ -13,11 +14,11 @@ import pytest
 
 import frazil
 from frazil import aio
-from frazil.errors import Closed, ConfigError, RegistryUnavailable
+from frazil.errors import Closed, ConfigError, LayoutExhausted, RegistryUnavailable
 from frazil.service.tokens import hash_of
+from frazil.system import clock
 from tests.needs import needs
 from tests.tools.proxy import Faults, Proxy
-from tests.unit.service.conftest import Service
 
 needs("aiohttp", "the client of a service")
 
@@ -49,12 +50,6 @@ hash = "{hash_of(TOKEN)}"
 namespaces = ["*"]
 scopes = ["issue"]
 """
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
-        yield service
 
 
 @pytest.fixture(autouse=True)
@@ -120,24 +115,6 @@ class TestIds:
             asyncio.run(ids())
         del ids
         gc.collect()  # the connections of loops that ended before they were closed
-
-    @pytest.mark.parametrize("more", ["", "?prefetch=64"])
-    def test_a_fork_has_ids_and_a_connection_of_its_own(self, service, wire, more):
-        with frazil.open(at(wire) + more) as ids:
-            ids()
-            here, there = os.pipe()
-            child = os.fork()
-            if child == 0:
-                with contextlib.suppress(BaseException):
-                    os.write(there, b" ".join(b"%d" % ids() for _ in range(100)))
-                os._exit(0)
-            ours = [ids() for _ in range(100)]
-            os.waitpid(child, 0)
-            theirs = [int(n) for n in os.read(here, 1 << 16).split()]
-            os.close(here)
-            os.close(there)
-        assert len(theirs) == 100
-        assert not set(ours) & set(theirs)
 
     def test_a_pickle_makes_other_ids(self, service):
         ids = frazil.open(f"{service.url}/a?prefetch=10")
@@ -218,3 +195,42 @@ class TestSecrets:
         with pytest.raises(ConfigError) as caught:
             frazil.open("http://h/a", token="frazil_x\r\nX: y")
         assert "frazil_x" not in str(caught.value)
+
+
+needs("aiohttp", "the client of a service")
+
+
+@pytest.mark.parametrize(
+    ("url", "how", "told"),
+    [
+        ("http://h/a?prefetch=x", {}, "whole number"),
+        ("http://h/a?prefetch=1000000", {}, "from 0 to 100000"),
+        ("http://h/a?shards=1", {}, "unknown option"),
+        ("http://h/a%20b", {}, "letters"),
+        ("http:///a", {}, "write the service's URL"),
+        ("http://h:99999/a", {}, "write the service's URL"),
+        ("http://h/a#x", {}, "written %23"),
+        ("http://h/a", {"namespace": "b"}, "pass one of them"),
+        ("http://h/a", {"lead": "1s"}, "takes no lead="),
+        ("http://h/a", {"block": 5}, "takes no block="),
+        ("http://h/a", {"sequence_start": "random"}, "takes no sequence_start="),
+        ("memory:", {"token": "x"}, "for a service"),
+    ],
+)
+def test_misuse(url, how, told):
+    with pytest.raises(ConfigError, match=told):
+        frazil.open(url, **how)
+
+
+@pytest.mark.parametrize("url", ["http://h/a", "icicle://h", "memory:"])
+@pytest.mark.parametrize("open_ids", [frazil.open, aio.open])
+def test_a_full_layout_fails_at_open(url, open_ids, monkeypatch):
+    century_us = 100 * 365 * 86_400_000_000
+    monkeypatch.setattr(clock, "wall_us", lambda: century_us * 2)
+    with pytest.raises(LayoutExhausted, match="is full since"):
+        open_ids(url)
+
+
+def test_no_prefetch_in_a_loop():
+    with pytest.raises(ConfigError, match="for threads"):
+        aio.open("http://h/a?prefetch=5")

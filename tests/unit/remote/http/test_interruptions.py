@@ -18,7 +18,6 @@ from frazil.errors import Closed
 from tests.needs import needs
 from tests.tools.proxy import Proxy
 from tests.tools.strikes import Struck, raise_struck, strike
-from tests.unit.service.conftest import Service
 
 needs("aiohttp", "the client of a service")
 
@@ -48,12 +47,6 @@ def called():
 
 asyncio.run(awaited()) if sys.argv[2] == "awaited" else called()
 """
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
-        yield service
 
 
 @pytest.fixture

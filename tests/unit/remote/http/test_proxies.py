@@ -70,12 +70,6 @@ def no_exceptions(monkeypatch):
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
-        yield service
-
-
 @pytest.fixture
 def proxy(service):
     with HttpProxy(int(service.url.rpartition(":")[2])) as proxy:

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import os
 import time
 from contextlib import ExitStack
 from itertools import islice
@@ -129,29 +128,6 @@ class TestIssuing:
             replica.promote()
             with pytest.raises(RegistryUnavailable, match="0 of 1 replicas"):
                 ids()  # E1.3: the old one goes on, and nothing that it says counts
-
-
-class TestLives:
-    @pytest.mark.parametrize("prefetch", ["", "?prefetch=64"])
-    def test_a_fork_makes_other_ids(self, url, prefetch):
-        """A child has neither its parent's connections nor its prefetched IDs."""
-        with frazil.open(url + prefetch, namespace="test") as ids:
-            ids()
-            here, there = os.pipe()
-            child = os.fork()
-            if child == 0:
-                os.write(there, b" ".join(b"%d" % ids() for _ in range(100)))
-                os._exit(0)
-            ours = [ids() for _ in range(100)]
-            os.waitpid(child, 0)
-            theirs = [int(n) for n in os.read(here, 1 << 16).split()]
-            os.close(here)
-            os.close(there)
-        assert len(theirs) == 100
-        assert not set(ours) & set(theirs)
-
-    def test_repr_has_no_password(self):
-        assert "secret" not in repr(frazil.open("icicle://me:secret@a,b"))
 
 
 class TestPrefetch:

@@ -1,30 +1,23 @@
 """What one client can use up: a little memory, while the other clients are answered."""
 
-import asyncio
 import contextlib
-import socket
+import random
 import threading
 import time
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
+import httpx
 import pytest
 
-from frazil.service.acceptor import Turns
-from frazil.service.http.timeouts import http_protocol
 from frazil.service.tokens import hash_of
+from tests.unit.service.conftest import Service, rest_of
 
 CONFIG = '[namespaces.a]\nregistry = "memory:"\nlead = "900ms"\n'
 HOST = b" HTTP/1.1\r\nHost: localhost\r\n"
 LIVE = b"GET /livez" + HOST + b"\r\n"
 ID = b"GET /v1/a/id" + HOST + b"\r\n"
 READY = b"GET /readyz" + HOST + b"\r\n"
-
-
-def dialled(service):
-    address = "127.0.0.1", int(service.url.rpartition(":")[2])
-    return socket.create_connection(address, 30)
 
 
 def memory_mb(service):
@@ -61,7 +54,7 @@ def test_pipelined_requests(start, request_, reading):
     service = start(CONFIG)
     service.client.get("/v1/a/id")
     before_mb = memory_mb(service)
-    with dialled(service) as wire:
+    with service.dialled() as wire:
         wire.settimeout(0.05)
 
         def attack():
@@ -79,13 +72,11 @@ def test_pipelined_requests(start, request_, reading):
 
 def test_every_pipelined_request_is_answered_in_order(start):
     service = start(CONFIG)
-    with dialled(service) as wire:
+    with service.dialled() as wire:
         wire.sendall(
             (ID + READY + LIVE) * 500 + LIVE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
         )
-        reply = b""
-        while part := wire.recv(1 << 20):
-            reply += part
+        reply = rest_of(wire)
     kinds = [
         b"id" if b'"id"' in one else b"live" if b"live" in one else b"ready"
         for one in reply.split(b"HTTP/1.1 200 OK")[1:]
@@ -103,7 +94,7 @@ def test_replies_that_are_not_read(start):
     head = HOST + b"Authorization: Bearer t\r\n"
     with contextlib.ExitStack() as stack:
         for accept in (b"application/json", b"application/octet-stream") * 75:
-            wire = stack.enter_context(dialled(service))
+            wire = stack.enter_context(service.dialled())
             wire.sendall(b"POST /v1/a/ids?n=1000000" + head + b"Accept: " + accept + b"\r\n\r\n")
         for _ in range(50):
             assert service.client.get("/v1/a/id").status_code == 200
@@ -117,14 +108,14 @@ def test_idle_connections_make_room(start, first):
     with contextlib.ExitStack() as stack:
         wires = []
         for _ in range(150):  # there are descriptors for 100
-            wire = stack.enter_context(dialled(service))
+            wire = stack.enter_context(service.dialled())
             wire.sendall(first)
             assert not first or b" 200 " in wire.recv(1000)
             wires.append(wire)
             if len(wires) == 80:
                 time.sleep(2.5)  # from now on the first ones are idle
         for _ in range(20):
-            with dialled(service) as wire:
+            with service.dialled() as wire:
                 wire.sendall(ID)
                 assert b" 200 " in wire.recv(1000)
 
@@ -132,7 +123,7 @@ def test_idle_connections_make_room(start, first):
 def test_a_busy_service_refuses_the_newcomer_and_shows_that_it_lives(start):
     service = start(CONFIG, before=["prlimit", "--nofile=130:130"])
     with contextlib.ExitStack() as stack:
-        wires = [stack.enter_context(dialled(service)) for _ in range(30)]
+        wires = [stack.enter_context(service.dialled()) for _ in range(30)]
 
         def attack():
             for wire in wires:
@@ -143,11 +134,9 @@ def test_a_busy_service_refuses_the_newcomer_and_shows_that_it_lives(start):
         with attacked(attack):
             found = {}
             for request in (ID, LIVE, READY):
-                found[request] = b""
-                with dialled(service) as wire:
+                with service.dialled() as wire:
                     wire.sendall(request)
-                    while part := wire.recv(1000):  # it ends the connection
-                        found[request] += part
+                    found[request] = rest_of(wire)
         assert found[ID].startswith(b"HTTP/1.1 503 ")
         assert b"retry-after: 1" in found[ID]
         assert b"urn:frazil:problem:busy" in found[ID]
@@ -161,7 +150,7 @@ def test_no_descriptors_and_a_short_log(start):
     for _ in range(3):
         with contextlib.ExitStack() as stack:
             for _ in range(200):
-                wire = stack.enter_context(dialled(service))
+                wire = stack.enter_context(service.dialled())
                 with contextlib.suppress(OSError):
                     wire.sendall(b"\0nonsense\r\n\r\n")
     assert service.client.get("/livez").status_code == 200
@@ -170,33 +159,49 @@ def test_no_descriptors_and_a_short_log(start):
     assert not service.other_lines
 
 
-def test_of_those_that_used_up_their_time_one_goes_on_in_each_iteration_of_the_loop():
-    """So any number of them delays another client by one of them."""
-    seen = []
-
-    def iteration(number):
-        seen.append(number)
-        if number < 3:
-            asyncio.get_running_loop().call_soon(iteration, number + 1)
-
-    async def work():
-        turns = Turns()
-        for name in "abc":
-            turns.add(partial(seen.append, name))
-        iteration(0)
-        for _ in range(4):
-            await asyncio.sleep(0)
-
-    asyncio.run(work())
-    assert seen == [0, "a", 1, "b", 2, "c", 3]
+MANY = 60
+SEARCHED = """
+[namespaces.a]
+registry = "memory:"
+[namespaces.b]
+registry = "memory:b"
+"""
 
 
-def test_the_rest_of_a_packet_waits_for_its_turn():
-    protocol = http_protocol(SimpleNamespace(at_once={}), 1.0, 1)
-    added = []
-    protocol.turns = type("Turns", (), {"add": added.append})
-    connection = protocol.__new__(protocol)
-    connection._continuing = False
-    connection._parse_soon()
-    connection._parse_soon()
-    assert added == [connection._parse]
+@pytest.fixture
+def searched(tmp_path):
+    with Service(tmp_path, SEARCHED) as searched:
+        yield searched
+
+
+def slow_text():
+    """Return numbers that could be IDs and are not: each is checked against every scheme."""
+    dice = random.Random(1)
+    return " ".join(f"{dice.randrange(10**8):08}" for _ in range(440))
+
+
+@pytest.mark.long  # eight seconds of a processor
+def test_many_searches_do_not_make_the_service_unready(searched):
+    text = slow_text()
+
+    def find(_):
+        with httpx.Client(base_url=searched.url, timeout=60) as client:
+            return client.post("/v1/a/find", json={"text": text})
+
+    with ThreadPoolExecutor(MANY) as crowd:
+        replies = [crowd.submit(find, number) for number in range(MANY)]
+        asked = 0
+        while asked < 3 or not all(reply.done() for reply in replies):
+            ready = searched.client.get("/readyz")
+            assert (ready.status_code, ready.json()["namespaces"]["a"]) == (200, "ready")
+            assert searched.client.get("/v1/b/claims").status_code == 200
+            asked += 1
+    found = [reply.result() for reply in replies]
+    statuses = [one.status_code for one in found]
+    assert set(statuses) == {200, 503}
+    for one in found:
+        if one.status_code == 503:
+            assert one.headers["retry-after"] == "1"
+            assert one.json()["type"] == "urn:frazil:problem:busy"
+            assert one.json()["namespace"] == "a"
+    assert find(0).status_code == 200  # there is room again

@@ -2,16 +2,10 @@
 
 import pytest
 
-from tests.unit.service.conftest import Service
-
 PAGE = "https://app.example"
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    config = f'[server]\ncors = ["{PAGE}"]\n[namespaces.a]\nregistry = "memory:"'
-    with Service(tmp_path_factory.mktemp("service"), config) as service:
-        yield service
+CONFIG = f'[server]\ncors = ["{PAGE}"]\n[namespaces.a]\nregistry = "memory:"'
 
 
 @pytest.mark.parametrize("path", ["/v1/a/id", "/v1/a/inspect/1", "/v1/nope/id", "/livez"])

@@ -11,7 +11,7 @@ import pytest
 
 from frazil.service.http.timeouts import HEAD_MOST
 from frazil.service.tokens import hash_of
-from tests.unit.service.conftest import Service
+from tests.unit.service.conftest import Service, rest_of
 
 CONFIG = """
 [server]
@@ -40,16 +40,16 @@ def guarded(tmp_path_factory):
 
 def answer(service, request):
     """Return the status and the body of the reply to a request, and whether the connection ends."""
-    address = "127.0.0.1", int(service.url.rpartition(":")[2])
-    with socket.create_connection(address, 20) as wire:
+    with service.dialled() as wire:
         wire.sendall(request)
         reply = wire.recv(65_536)
         head, _, body = reply.partition(b"\r\n\r\n")
         ends = b"connection: close" in head
         length = re.search(rb"content-length: (\d+)", head)
         due = 0 if length is None or request.startswith(b"HEAD") else int(length[1])
-        while (ends or len(body) < due) and (part := wire.recv(65_536)):
-            body += part
+        with contextlib.suppress(ConnectionResetError):  # more was sent than is read
+            while (ends or len(body) < due) and (part := wire.recv(65_536)):
+                body += part
     return int(head.split()[1]), body, ends
 
 
@@ -67,6 +67,8 @@ def answer(service, request):
         (b"HTTP/1.1", HOST + b"Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n", 400),
         (b"HTTP/1.1", HOST + b"Content-Length: 65536000\r\n", 413),
         (b"HTTP/1.1", HOST + b"Content-Length: x\r\n", 400),
+        (b"HTTP/1.1", HOST + b"Content-Length: -1\r\n", 400),
+        (b"HTTP/1.1", HOST + b"Content-Length: 1\r\nContent-Length: 2\r\n", 400),
         (b"HTTP/1.1", HOST + b"X: %b\r\n" % (b"x" * 20_000), 431),
         (b"HTTP/2.0", HOST, 505),
         (b"HTTP/0.9", HOST, 505),
@@ -82,17 +84,13 @@ def test_heads(service, path, line, fields, status):
         assert problem["status"] == status
 
 
-def test_a_line_without_a_version(service):
-    assert answer(service, b"GET /livez\r\n\r\n")[0] == 505
-
-
 @pytest.mark.parametrize(
-    ("host", "status"), [(b"localhost", 200), (b"127.0.0.1:80", 200), (b"evil.example", 421)]
+    ("line", "status"),
+    [(b"GET /livez", 505), (b"GET /" + b"a" * 900_000, 431), (b"\0" * 1000, 400)],
+    ids=["no version", "long", "zeros"],
 )
-def test_the_target_has_the_host(service, host, status):
-    """RFC 9112, 3.2.2: the header is ignored then."""
-    request = b"GET http://" + host + b"/v1/a/id HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    assert answer(service, request)[0] == status
+def test_lines(service, line, status):
+    assert answer(service, line + b"\r\n\r\n")[0] == status
 
 
 def test_with_tokens_a_target_may_have_any_host(guarded):
@@ -107,6 +105,8 @@ def test_with_tokens_a_target_may_have_any_host(guarded):
         (b"GET http://localhost", 200),
         (b"GET http://localhost?x", 200),
         (b"GET http://evil.example", 421),
+        (b"GET http://127.0.0.1:80/v1/a/id", 200),  # RFC 9112, 3.2.2: the header is ignored then
+        (b"GET http://evil.example/v1/a/id", 421),
         (b"GET ftp://evil.example/livez", 421),
         (b"HEAD *", 404),
         (b"OPTIONS *", 404),
@@ -114,7 +114,7 @@ def test_with_tokens_a_target_may_have_any_host(guarded):
         (b"CONNECT localhost:80", 400),
     ],
 )
-def test_targets_without_a_path(service, line, status):
+def test_targets_of_several_forms(service, line, status):
     assert answer(service, line + b" HTTP/1.1\r\n" + HOST + b"\r\n")[0] == status
 
 
@@ -193,7 +193,6 @@ def test_a_token_sees_only_its_namespaces(guarded):
     assert 'namespace="b"' in shown("of-all", "/metrics").text
 
 
-PATIENCE_S = 30.0
 PLAN = b'{"layout": "tsid"}'
 
 
@@ -206,17 +205,13 @@ def head(size, *, last=True):
 
 def said(service, *pieces):
     """Send pieces with pauses, and return all replies."""
-    port = int(service.url.rpartition(":")[2])
-    answer = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as wire:
+    with service.dialled() as wire:
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with contextlib.suppress(ConnectionError):
             for piece in pieces:
                 wire.sendall(piece)
                 time.sleep(0.02)
-            while part := wire.recv(65536):
-                answer += part
-    return answer
+        return rest_of(wire)
 
 
 def cut(data, *places):
@@ -238,10 +233,6 @@ CUTS = {
 def test_a_head_of_the_limit_is_answered_and_one_of_a_byte_more_is_not(service, places):
     assert said(service, *cut(head(HEAD_MOST), *places)).startswith(b"HTTP/1.1 200")
     assert said(service, *cut(head(HEAD_MOST + 1), *places)).startswith(b"HTTP/1.1 431")
-
-
-def test_a_head_of_many_times_the_limit_in_one_piece(service):
-    assert said(service, head(60_000)).startswith(b"HTTP/1.1 431")
 
 
 BEFORE = {
@@ -295,8 +286,7 @@ def trail(wire):
 
 def test_endless_trailers_are_not_stored(service):
     begin = b"POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
-    port = int(service.url.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as wire:
+    with service.dialled() as wire:
         wire.sendall(begin)
         with pytest.raises(ConnectionError):
             trail(wire)

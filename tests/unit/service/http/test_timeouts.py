@@ -2,13 +2,12 @@
 
 import contextlib
 import json
-import socket
 import time
 
 import pytest
 
 from frazil.service.tokens import hash_of
-from tests.unit.service.conftest import Service
+from tests.unit.service.conftest import Service, rest_of
 
 TOKEN = "frazil_all"
 CONFIG = f"""
@@ -34,25 +33,8 @@ LONG_S = 12.0
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     with Service(tmp_path_factory.mktemp("service"), CONFIG, token=TOKEN) as service:
-        service.resp = service.wait_for("listening for redis clients")["port"]
         service.client.get("/v1/a/id")
         yield service
-
-
-@contextlib.contextmanager
-def dialled(service, protocol="http"):
-    port = int(service.url.rpartition(":")[2]) if protocol == "http" else service.resp
-    with socket.create_connection(("127.0.0.1", port), timeout=LONG_S) as wire:
-        yield wire
-
-
-def end_of(wire):
-    """Return all data until the service closes the connection; fail if it does not."""
-    answer = b""
-    with contextlib.suppress(ConnectionError):
-        while part := wire.recv(65536):
-            answer += part
-    return answer
 
 
 def trickle(wire, data, every_s=0.2):
@@ -67,47 +49,47 @@ def trickle(wire, data, every_s=0.2):
 
 
 def test_a_client_that_sends_nothing(service):
-    with dialled(service) as wire:
-        assert b"408" in end_of(wire)
+    with service.dialled() as wire:
+        assert b"408" in rest_of(wire)
 
 
 def test_an_endless_head(service):
-    with dialled(service) as wire:
+    with service.dialled() as wire:
         trickle(wire, b"GET /v1/a/id HTTP/1.1\r\n" + b"X: y\r\n" * 100)
-        assert b" 200 " not in end_of(wire)
+        assert b" 200 " not in rest_of(wire)
 
 
 @pytest.mark.parametrize("path", [b"/v1/plan", b"/v1/a/ids?n=1", b"/v1/a/id"])
 def test_an_endless_body(service, path):
-    with dialled(service) as wire:
+    with service.dialled() as wire:
         wire.sendall(b"POST " + path + b" HTTP/1.1\r\nContent-Length: 60000\r\n" + AUTH + b"\r\n")
         with contextlib.suppress(AssertionError):
             trickle(wire, b"{" * 20)
-        end_of(wire)
+        rest_of(wire)
 
 
 def test_a_client_that_does_not_read(service):
     """A million IDs are 20 MB; the service makes what the sockets hold, and then no more."""
-    with dialled(service) as wire:
+    with service.dialled() as wire:
         wire.sendall(
             b"POST /v1/a/ids?n=1000000 HTTP/1.1\r\nAccept: text/plain\r\n" + AUTH + b"\r\n"
         )
         time.sleep(3)
-        assert len(end_of(wire)) < 19_000_000
+        assert len(rest_of(wire)) < 19_000_000
 
 
 def test_many_of_them_block_no_other_client(service):
     with contextlib.ExitStack() as stack:
-        wires = [stack.enter_context(dialled(service)) for _ in range(100)]
+        wires = [stack.enter_context(service.dialled()) for _ in range(100)]
         for wire in wires:
             wire.sendall(b"GET /")
         assert service.client.get("/v1/a/id").status_code == 200
-        assert all(b" 200 " not in end_of(wire) for wire in wires)
+        assert all(b" 200 " not in rest_of(wire) for wire in wires)
         assert service.client.get("/v1/a/id").status_code == 200
 
 
 def test_a_connection_may_be_idle_between_requests(service):
-    with dialled(service) as wire:
+    with service.dialled() as wire:
         for _ in range(3):
             wire.sendall(b"GET /livez HTTP/1.1\r\n" + AUTH + b"\r\n")
             answer = b""
@@ -121,21 +103,21 @@ def test_a_connection_may_be_idle_between_requests(service):
 def test_pipelined_requests_wait_for_each_other(service):
     long = b"POST /v1/short/ids?n=2500 HTTP/1.1\r\nAccept: text/plain\r\n" + AUTH + b"\r\n"
     last = b"GET /livez HTTP/1.1\r\nConnection: close\r\n" + AUTH + b"\r\n"
-    with dialled(service) as wire:
+    with service.dialled() as wire:
         wire.sendall(long * 2 + last)
-        answer = end_of(wire)
+        answer = rest_of(wire)
     assert answer.count(b" 200 OK") == 3
     assert answer.endswith(json.dumps({"live": True}, separators=(",", ":")).encode())
 
 
 def test_redis_a_client_without_its_token(service):
-    with dialled(service, "resp") as wire:
+    with service.dialled(service.resp) as wire:
         trickle(wire, b"PING\r\n" * 100, 0.05)
-        end_of(wire)
+        rest_of(wire)
 
 
 def test_redis_a_client_that_does_not_read(service):
-    with dialled(service, "resp") as wire:
+    with service.dialled(service.resp) as wire:
         wire.sendall(b"AUTH " + TOKEN.encode() + b"\r\n")
         wire.recv(100)
         with contextlib.suppress(OSError):
@@ -144,4 +126,4 @@ def test_redis_a_client_that_does_not_read(service):
                 wire.sendall(b"FRAZIL.IDS a 10000\r\n")
         time.sleep(3)
         wire.settimeout(LONG_S)
-        assert len(end_of(wire)) < 400 * 10_000 * 24
+        assert len(rest_of(wire)) < 400 * 10_000 * 24

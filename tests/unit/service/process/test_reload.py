@@ -60,10 +60,9 @@ def test_a_command_that_a_redis_client_repeats(start, tmp_path):
     """Its reply is that of the settings now, not of those at the first time."""
     namespace = NAMESPACE.format("a", tmp_path)
     service = start(namespace + token("old") + token("kept"), "--resp", "0")
-    port = service.wait_for("listening for redis clients")["port"]
     with (
-        redis.Redis(port=port, password="old", socket_timeout=20) as old,
-        redis.Redis(port=port, password="kept", socket_timeout=20) as kept,
+        redis.Redis(port=service.resp, password="old", socket_timeout=20) as old,
+        redis.Redis(port=service.resp, password="kept", socket_timeout=20) as kept,
     ):
         first = [int(client.incr("a")) for client in (old, kept, old, kept)]
         assert len(set(first)) == 4
@@ -103,10 +102,9 @@ def test_a_certificate_under_load(start, tmp_path):
     now.symlink_to("old")
     server = f'[server]\ntls_cert = "{now}/server.pem"\ntls_key = "{now}/server.key"\n'
     service = start(server + NAMESPACE.format("a", tmp_path))
-    port = int(service.url.rpartition(":")[2])
 
     def certificate():
-        return ssl.get_server_certificate(("127.0.0.1", port), timeout=20)
+        return ssl.get_server_certificate(("127.0.0.1", service.port), timeout=20)
 
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE

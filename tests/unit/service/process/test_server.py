@@ -15,12 +15,6 @@ from tests.servers.redis import Server, free_port, until
 from tests.unit.service.conftest import START
 
 
-def test_the_first_run_needs_nothing(start):
-    service = start("")
-    body = service.client.get("/v1/default/id").json()
-    assert scheme().unpack(int(body["id"])).moment is not None
-
-
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_graceful_shutdown_releases_the_claim(start, tmp_path, how):
     url = f"sqlite:///{tmp_path}/claims.db"
@@ -66,9 +60,7 @@ def test_a_reply_arrives_in_one_piece(start):
     """Head and body; the kernel counts data segments (tcp_info, tcpi_data_segs_in)."""
     service = start("")
     service.client.get("/v1/default/id")
-    url = service.url
-    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as line:
-        line.settimeout(30)
+    with service.dialled() as line:
         for replies in (1, 2, 3):
             line.sendall(b"GET /v1/default/id HTTP/1.1\r\nHost: localhost\r\n\r\n")
             reply = line.recv(65_536)
@@ -106,7 +98,7 @@ def test_a_port_that_is_taken(start, tmp_path):
 
     from frazil.cli import main
 
-    port = start("").url.rpartition(":")[2]
+    port = str(start("").port)
     for options in (["--port", port], ["--port", "0", "--resp", port]):
         result = CliRunner().invoke(main, ["serve", "memory:", *options])
         assert result.exit_code == 2

@@ -12,13 +12,9 @@ SHARED = '[namespaces.a]\nregistry = "sqlite:///{}/claims.db?horizon=2s"\n'
 ASKING = b"GET /v1/a/id HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
 
-def address(service):
-    return "127.0.0.1", int(service.url.rpartition(":")[2])
-
-
 def answer_to_one_who_was_silent(service):
     """Return the reply to a request one second after the signal, on an older connection."""
-    with socket.create_connection(address(service), 20) as silent:
+    with service.dialled() as silent:
         service.process.send_signal(signal.SIGTERM)
         time.sleep(1)
         with contextlib.suppress(ConnectionError):
@@ -50,7 +46,7 @@ def test_clients_that_connect_during_shutdown_are_answered(start):
     def ask():
         with contextlib.suppress(ConnectionRefusedError):
             while True:
-                wire = socket.create_connection(address(service), 20)
+                wire = service.dialled()
                 with wire:
                     try:
                         wire.sendall(ASKING)
@@ -76,7 +72,8 @@ def test_the_end_of_one_worker_refuses_no_client(start, tmp_path):
     os.kill(leaving, signal.SIGTERM)
     assert service.wait_for("worker died")["process"] == leaving
     for _ in range(20):
-        with socket.create_connection(address(service), 0.9) as wire:  # TCP would try after 1 s
+        address = "127.0.0.1", service.port
+        with socket.create_connection(address, 0.9) as wire:  # TCP would try after 1 s
             wire.settimeout(20)
             wire.sendall(ASKING)
             assert wire.recv(4096).startswith(b"HTTP/1.1 200")

@@ -1,10 +1,12 @@
-"""Several workers on one socket: killed, orphaned, cut off from the registry, and stopped."""
+"""Several workers on one socket: killed, orphaned, cut off from the registry, and stopped.
+
+And a signal that is held, which arrives when it is released.
+"""
 
 import contextlib
 import errno
 import os
 import signal
-import socket
 import threading
 import time
 from datetime import datetime, timedelta
@@ -16,6 +18,7 @@ import pytest
 import frazil
 from frazil.errors import ConfigError
 from frazil.service.process import workers
+from frazil.service.process.workers import SIGNALS, hold_signals, release_signals
 from frazil.service.settings import read_settings
 from frazil.system.clock import boot_ns
 
@@ -173,7 +176,7 @@ def test_workers_end_with_their_supervisor(start, config):
 
 def listening(service):
     with contextlib.suppress(OSError):
-        socket.create_connection(("127.0.0.1", int(service.url.rpartition(":")[2]))).close()
+        service.dialled().close()
         return True
     return False
 
@@ -235,3 +238,18 @@ def test_a_worker_that_cannot_be_forked_is_started_later(monkeypatch):
 
 def no_process(_process):
     raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_held_signal_arrives_later(number):
+    arrived = []
+    before = signal.signal(number, lambda *_: arrived.append(number))
+    try:
+        hold_signals()
+        signal.raise_signal(number)  # for this thread, of which others know nothing
+        assert arrived == []
+        release_signals()
+        assert arrived == [number]
+    finally:
+        release_signals()
+        signal.signal(number, before)

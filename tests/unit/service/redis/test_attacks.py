@@ -109,8 +109,7 @@ def test_one_command_a_packet_and_no_reply_read():
 def test_memory_of_unread_replies(tmp_path):
     """Each client asks for 5 MB and has room for little."""
     with Service(tmp_path, CONFIG) as service, contextlib.ExitStack() as stack:
-        port = service.wait_for("listening for redis clients")["port"]
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as one:
+        with service.dialled(service.resp) as one:
             one.sendall(b"FRAZIL.IDS a %d\r\nQUIT\r\n" % IDS_MOST)  # a first use is no growth
             while one.recv(65_536):
                 pass
@@ -118,7 +117,7 @@ def test_memory_of_unread_replies(tmp_path):
         for _ in range(200):
             one = stack.enter_context(socket.socket())
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-            one.connect(("127.0.0.1", port))
+            one.connect(("127.0.0.1", service.resp))
             one.sendall(b"FRAZIL.IDS a %d\r\n" % IDS_MOST * 20)
         issued = [0, 1]
         while issued[-1] != issued[-2]:  # until nobody goes on

@@ -9,7 +9,6 @@ import redis
 import frazil
 from frazil.service.tokens import hash_of
 from tests.needs import needs
-from tests.unit.service.conftest import Service
 
 CONFIG = """
 [server]
@@ -32,18 +31,11 @@ scopes = ["issue"]
 """
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
-        service.port = service.wait_for("listening for redis clients")["port"]
-        yield service
-
-
 @pytest.mark.parametrize("protocol", [2, 3])
 @pytest.mark.parametrize("more", [{}, {"client_name": "orders", "db": 3}], ids=["default", "named"])
 def test_redis_py(service, protocol, more):
     """Also its default pipeline, which is a transaction."""
-    with redis.Redis(port=service.port, protocol=protocol, **more) as client:
+    with redis.Redis(port=service.resp, protocol=protocol, **more) as client:
         with client.pipeline() as pipe:
             for _ in range(5_000):
                 pipe.incr("a")
@@ -56,7 +48,7 @@ def test_redis_py(service, protocol, more):
 @pytest.mark.parametrize("protocol", [2, 3])
 def test_what_incr_answers(service, protocol):
     """An integer where every client holds it; else what no client rounds."""
-    with redis.Redis(port=service.port, protocol=protocol) as client:
+    with redis.Redis(port=service.resp, protocol=protocol) as client:
         for name, scheme in (("small", "js53"), ("a", "icicle"), ("large", "uuid7")):
             with client.pipeline(transaction=False) as pipe:
                 for _ in range(50):
@@ -70,7 +62,7 @@ def test_what_incr_answers(service, protocol):
 
 
 def said(service, *commands):
-    with redis.Redis(port=service.port) as client:
+    with redis.Redis(port=service.resp) as client:
         connection = client.connection_pool.get_connection()
         for command in commands:
             connection.send_command(*command)
@@ -128,16 +120,15 @@ def test_a_transaction_is_bounded(service):
 
 def test_a_transaction_needs_the_token(start):
     service = start(CONFIG + TOKEN)
-    service.port = service.wait_for("listening for redis clients")["port"]
     found = said(service, ["MULTI"], ["INCR", "a"], ["EXEC"], ["HELLO", "3", "AUTH", "x", "secret"])
     assert "NOAUTH" in found[1] or "Authentication" in found[1]
-    with redis.Redis(port=service.port, password="secret") as client:
+    with redis.Redis(port=service.resp, password="secret") as client:
         assert len(set(client.pipeline().incr("a").incr("a").execute())) == 2
 
 
 def test_redis_cli(service):
     needs("redis-cli", "the client of the shell")
-    cli = ["redis-cli", "-p", str(service.port)]
+    cli = ["redis-cli", "-p", str(service.resp)]
     lines = subprocess.run([*cli, "-n", "2", "INCR", "a"], capture_output=True, check=True).stdout
     assert len(lines.strip()) == 19
     done = subprocess.run(
@@ -193,7 +184,7 @@ SCRIPT = """
 @pytest.mark.parametrize("package", CLIENTS)
 def test_javascript(service, node, package, named):
     """5,000 calls once gave 30 to 68 different numbers, since JavaScript rounds an integer."""
-    options = {"port": service.port, "host": "127.0.0.1"}
+    options = {"port": service.resp, "host": "127.0.0.1"}
     if package == "redis":
         options = {"socket": options} | ({"name": "orders", "database": 3} if named else {})
     elif named:

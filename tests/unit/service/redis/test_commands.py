@@ -1,11 +1,9 @@
 """The Redis endpoint: real clients, pipelines, refused commands, bounded memory."""
 
 import asyncio
-import contextlib
 import json
 import re
 import signal
-import socket
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +13,7 @@ import redis
 from frazil.service.redis import server
 from frazil.service.redis.commands import IDS_MOST
 from frazil.service.tokens import hash_of
-from tests.unit.service.conftest import Service
+from tests.unit.service.conftest import Service, rest_of
 
 KEY = bytes(range(16))
 
@@ -44,25 +42,15 @@ def service(tmp_path_factory):
     place = tmp_path_factory.mktemp("service")
     (place / "key").write_text(KEY.hex(), encoding="ascii")
     with Service(place, CONFIG + KEYED.format(place / "key")) as service:
-        service.port = service.wait_for("listening for redis clients")["port"]
         yield service
 
 
 @pytest.fixture(params=[2, 3])
 def client(service, request):
     with redis.Redis(
-        port=service.port, protocol=request.param, decode_responses=True, socket_timeout=20
+        port=service.resp, protocol=request.param, decode_responses=True, socket_timeout=20
     ) as client:
         yield client
-
-
-def test_pipelined(client):
-    with client.pipeline(transaction=False) as pipe:
-        for _ in range(5_000):
-            pipe.incr("a")
-        ids = [int(each) for each in pipe.execute()]
-    assert ids == sorted(set(ids))
-    assert len(ids) == 5_000
 
 
 def test_pipelined_across_waits_stays_in_order(client):
@@ -81,10 +69,6 @@ def test_inspect(client):
     assert (facts["namespace"], facts["scheme"], facts["id"]) == ("t", "tsid", text)
     with pytest.raises(redis.ResponseError, match="not the base32 text"):
         client.execute_command("FRAZIL.INSPECT", "t", "!")
-
-
-def test_ping(client):
-    assert client.ping()
 
 
 @pytest.mark.parametrize(
@@ -123,16 +107,10 @@ def test_wrong_commands(client, command, message):
     assert client.ping()
 
 
-def wire(service):
-    return socket.create_connection(("127.0.0.1", service.port), timeout=20)
-
-
 def test_lines_as_people_type_them(service):
-    with wire(service) as one:
+    with service.dialled(service.resp) as one:
         one.sendall(b"PING\r\n\r\nping  hello\nINCR a\r\nQUIT\r\nPING\r\n")
-        answer = b""
-        while part := one.recv(4096):
-            answer += part
+        answer = rest_of(one)
     assert re.fullmatch(rb"\+PONG\r\n\$5\r\nhello\r\n\$19\r\n\d+\r\n\+OK\r\n", answer)
 
 
@@ -156,12 +134,9 @@ def test_lines_as_people_type_them(service):
     ids=lambda data: repr(data[:24]),
 )
 def test_invalid_data_end_the_connection(service, data):
-    with wire(service) as one:
+    with service.dialled(service.resp) as one:
         one.sendall(b"PING\r\n" + data)
-        answer = b""
-        with contextlib.suppress(ConnectionResetError):
-            while part := one.recv(4096):
-                answer += part
+        answer = rest_of(one)
     assert answer.startswith(b"+PONG\r\n-ERR ")
     assert answer.splitlines()[-1].startswith(b"-ERR Protocol error: ")
 
@@ -182,9 +157,8 @@ def test_tokens(start):
         for name, scope in (("one", "issue"), ("two", "inspect"))
     )
     service = start('[namespaces.a]\nregistry = "memory:"\n' + both, "--resp", "0")
-    port = service.wait_for("listening for redis clients")["port"]
     for protocol in (2, 3):
-        options = {"port": port, "protocol": protocol, "socket_timeout": 20}
+        options = {"port": service.resp, "protocol": protocol, "socket_timeout": 20}
         assert int(redis.Redis(password="one", **options).incr("a")) > 0
         assert int(redis.Redis(username="me", password="one", **options).incr("a")) > 0
         with pytest.raises(redis.AuthenticationError):
@@ -199,13 +173,11 @@ def test_tokens(start):
 
 def test_a_graceful_shutdown_answers_started_requests(start):
     service = start(CONFIG)
-    port = service.wait_for("listening for redis clients")["port"]
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as one:
+    with service.dialled(service.resp) as one:
         one.sendall(b"FRAZIL.IDS s 10000\r\n")
         answer = one.recv(64)  # the first of 10,000, which take 0.4 s
         service.process.send_signal(signal.SIGTERM)
-        while part := one.recv(65536):
-            answer += part
+        answer += rest_of(one)
     assert answer.startswith(b"*10000\r\n")
     assert answer.count(b"$") == 10_000
     assert service.process.wait(30) == -signal.SIGTERM

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from frazil.service.redis.commands import IDS_MOST
-from tests.unit.service.conftest import Service
+from tests.unit.service.conftest import Service, rest_of
 from tests.unit.service.redis.test_commands import CONFIG, resident
 
 MORE_MOST = 48 << 20
@@ -32,24 +32,10 @@ LENGTHS = [-1, -(2**63), 0, 7, 16, 17, 1024, 1025, 2**31, 2**63, 2**64, 10**30, 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
-        service.port = service.wait_for("listening for redis clients")["port"]
-        with wire(service) as one:  # what the first use needs is no growth
+        with service.dialled(service.resp) as one:  # what the first use needs is no growth
             one.sendall(b"FRAZIL.IDS a %d\r\nQUIT\r\n" % IDS_MOST)
-            read(one)
+            rest_of(one)
         yield service
-
-
-def wire(service):
-    return socket.create_connection(("127.0.0.1", service.port), timeout=20)
-
-
-def read(one):
-    """Return all data until the other side closes."""
-    answer = b""
-    with contextlib.suppress(OSError):
-        while part := one.recv(65536):
-            answer += part
-    return answer
 
 
 def command(dice):
@@ -104,9 +90,9 @@ KINDS = {
 
 def still_well(service, before):
     """Check that the service answers, and that its memory has not grown."""
-    with wire(service) as one:
+    with service.dialled(service.resp) as one:
         one.sendall(b"PING\r\nFRAZIL.ID a\r\nQUIT\r\n")
-        assert read(one).startswith(b"+PONG\r\n$19\r\n")
+        assert rest_of(one).startswith(b"+PONG\r\n$19\r\n")
     assert service.process.poll() is None
     assert resident(service) - before < MORE_MOST
     said = [
@@ -120,10 +106,10 @@ def still_well(service, before):
 def test_any_input_leaves_the_service_running(service, kind):
     dice, before = random.Random(kind), resident(service)
     for _ in range(COUNT):
-        with wire(service) as one, contextlib.suppress(OSError):
+        with service.dialled(service.resp) as one, contextlib.suppress(OSError):
             one.sendall(KINDS[kind](dice))
             one.shutdown(socket.SHUT_WR)
-            read(one)
+            rest_of(one)
     still_well(service, before)
 
 
@@ -142,7 +128,7 @@ def test_any_input_leaves_the_service_running(service, kind):
 def test_an_endless_answer_is_cut_off(service, begin):
     """100 MB of a string, an array or a number: a connection holds at most one command."""
     before = resident(service)
-    with wire(service) as one, contextlib.suppress(OSError):
+    with service.dialled(service.resp) as one, contextlib.suppress(OSError):
         one.sendall(begin)
         for _ in range(100):
             one.sendall(b"7" * (1 << 20))
@@ -155,7 +141,7 @@ def test_many_at_once_with_a_command_that_does_not_end(service):
     before = resident(service)
     data = b"*16\r\n" + b"$1024\r\n%b\r\n" % (b"x" * 1024) * 16
     with contextlib.ExitStack() as stack:
-        wires = [stack.enter_context(wire(service)) for _ in range(COUNT)]
+        wires = [stack.enter_context(service.dialled(service.resp)) for _ in range(COUNT)]
         for at in range(0, len(data) - 1, 1500):
             for one in wires:
                 one.sendall(data[at : min(at + 1500, len(data) - 11)])

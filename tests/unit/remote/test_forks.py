@@ -1,17 +1,18 @@
-"""A signal handler forks while its call reads a reply: the reply is for the parent alone.
+"""A fork while a call connects or reads a reply: connection and reply are for the parent alone.
 
-The server is stopped, so the call is inside its read. The parent's handler then sleeps, and the
+To fork inside the read, the server is stopped. The parent's handler then sleeps, and the
 server goes on: if the child can read from its parent's connection, it is the first to do so.
 """
 
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -112,6 +113,21 @@ def test_a_thread(server):
     assert len({n for ids in parent + child for n in ids}) == 12
 
 
+@pytest.mark.parametrize("prefetch", ["", "?prefetch=64"])
+@pytest.mark.parametrize("kind", ["icicle", "http"])
+def test_a_fork_between_two_calls(server, tmp_path, kind, prefetch):
+    """A child has neither its parent's connections nor its prefetched IDs."""
+    with ExitStack() as stack:
+        url = f"icicle://127.0.0.1:{server.port}"
+        if kind == "http":
+            url = f"{stack.enter_context(Service(tmp_path, CONFIG)).url}/a"
+        ids = stack.enter_context(frazil.open(url + prefetch))
+        ids()
+        theirs = found_in_child(lambda: [ids() for _ in range(100)])
+        ours = [ids() for _ in range(100)]
+    assert len({*ours, *json.loads(theirs)}) == 200
+
+
 def test_an_event_loop(server):
     """What becomes of the child, whose loop is its parent's, does not matter here."""
     url = f"icicle://127.0.0.1:{server.port}?timeout=60s"
@@ -159,3 +175,33 @@ def test_a_service(tmp_path):
         found, n = asyncio.run(awaited(f"{service.url}/a"))
         assert found == "b''"
         assert isinstance(n, int)
+
+
+def test_a_child_makes_a_connection_of_its_own(tmp_path, monkeypatch):
+    connect, pids, connections = socket.create_connection, [], []
+
+    def forking(*where, **options):
+        connected = connect(*where, **options)
+        connections.append(connected)
+        if not pids:
+            pids.append(os.fork())
+        return connected
+
+    # http.client takes it when a connection is made.
+    with Service(tmp_path, CONFIG) as service, frazil.open(f"{service.url}/a", timeout=5) as ids:
+        monkeypatch.setattr(socket, "create_connection", forking)
+        reading, writing = os.pipe()
+        made = ids()
+        if pids[0] == 0:
+            os.write(writing, f"{made} {len(connections)}".encode())
+            os._exit(0)
+        os.waitpid(pids[0], 0)
+        theirs, count = os.read(reading, 100).decode().split()
+        os.close(reading)
+        os.close(writing)
+        ours = len(connections)
+        metrics = service.client.get("/metrics").text
+    assert int(theirs) != made
+    assert (int(count), ours) == (2, 1)
+    # The child sent nothing on its parent's connection.
+    assert re.findall(r'(?m)^frazil_issued_total{namespace="a".* (\S+)$', metrics) == ["2.0"]
