@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from frazil.service.console import pages
 from frazil.service.tokens import hash_of
-from tests.browser.window import ID, LINE, claims_of, expect, strays
+from tests.browser.window import ID, LINE, claims_of, expect
 
 PARTS = ["inspect", "plan", "watch"]
 TOKEN = "frazil_for_this_test"
@@ -150,21 +149,6 @@ def test_a_token_without_the_scope_shows_the_reason(start, open_page):
     page.get_by_role("link", name="Inspect", exact=True).click()
     page.get_by_role("button", name="Create an ID").click()
     expect(page.locator("#inspect-problem")).to_contain_text("this needs the scope 'issue'")
-
-
-def test_no_request_to_other_hosts(service, open_page):
-    page = open_page(service, f"#inspect={ID}")
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.reload()
-    expect(page.get_by_role("article")).to_be_visible()
-    for part in ("Plan", "Watch"):
-        page.get_by_role("link", name=part).click()
-        expect(page.locator(".answer:visible").first).to_be_visible()
-    home = service.url.removeprefix("http://")
-    assert [url for url in asked if strays(url, home)] == []
-    files = {url.removeprefix(service.url) for url in asked}
-    assert files >= set(pages()), "a file of the console that the page does not load is dead"
 
 
 def test_the_policy_allows_nothing_else(service, browser):

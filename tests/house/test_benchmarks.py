@@ -81,25 +81,6 @@ def test_each_program_starts(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(line.startswith("| `") for line in lines) == len(startup._PROGRAMS)
 
 
-def test_bench_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "find_spec", lambda _: None)
-    names = [line["what"] for line in bench_json()["lines"]]
-    assert "ids.take(10000)" in names
-    assert not any("numpy" in name or "array" in name for name in names)
-
-
-def test_bench_keeps_out_of_other_namespaces() -> None:
-    assert bench_json()["namespace"] != bench_json("--scheme", "tsid")["namespace"]
-    assert bench_json("--namespace", "mine")["namespace"] == "mine"
-
-
-def test_bench_shows_a_table() -> None:
-    result = CliRunner().invoke(bench.command, ["--url", "memory:", "--seconds", "0.01"])
-    assert result.exit_code == 0, result.output
-    assert "x list(range)" in result.output
-    assert "no duplicates" in result.output
-
-
 def test_bench_refuses_a_repeat() -> None:
     bench.check_unique([3, 1, 2])
     with pytest.raises(InternalError, match="1 of 4 IDs repeat, the first is 3"):

@@ -1,6 +1,5 @@
 """What the package shows is what it means to show, and importing it stays light."""
 
-import ast
 import importlib
 import inspect
 import json
@@ -10,9 +9,8 @@ import subprocess
 import sys
 import typing
 from collections.abc import Iterable
-from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -25,6 +23,7 @@ MODULES = [
 ]
 # Compiled code keeps its shared types in modules made in memory; there is no package behind them.
 MADE_IN_MEMORY = re.compile(r"cython_runtime|_cython_[0-9_]+")
+KINDS = FunctionType, property, classmethod, staticmethod
 NEW_MODULES = """
 import json, sys
 before = set(sys.modules)
@@ -77,57 +76,15 @@ def test_each_public_method_has_words_of_its_own_or_of_its_base() -> None:
     for name in MODULES:
         for kind in () if "django" in name else vars(importlib.import_module(name)).values():
             if inspect.isclass(kind) and kind.__module__ == name and kind.__name__[0] != "_":
+                members = KINDS if kind.__name__ in frazil.__all__ else FunctionType
                 given = vars(kind).get("__annotations__", {})  # and not defaults of fields
                 methods = (
                     each
                     for each, value in vars(kind).items()
-                    if inspect.isfunction(value) and each not in given
+                    if isinstance(value, members) and each not in given
                 )
                 bare = [m for m in methods if m[0] != "_" and not inspect.getdoc(getattr(kind, m))]
                 assert bare == [], kind
-
-
-def constants_with_words() -> set[str]:
-    """The names that are assigned in some module with a string, their words, right below."""
-    package = Path(frazil.__file__).parent
-    bodies = (
-        ast.parse(path.read_text(encoding="utf-8")).body for path in sorted(package.rglob("*.py"))
-    )
-    return {
-        ast.unparse(target)
-        for body in bodies
-        for statement, below in pairwise(body)
-        if isinstance(statement, ast.Assign | ast.AnnAssign)
-        for target in (
-            statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        )
-        if isinstance(below, ast.Expr)
-        and isinstance(below.value, ast.Constant)
-        and isinstance(below.value.value, str)
-    }
-
-
-@pytest.mark.parametrize("name", [name for name in frazil.__all__ if not name.startswith("__")])
-def test_name_has_words(name: str) -> None:
-    value = getattr(frazil, name)
-    if isinstance(value, type | ModuleType) or inspect.isroutine(value):
-        assert inspect.getdoc(value)
-    else:
-        assert name in constants_with_words()
-
-
-@pytest.mark.parametrize("name", frazil.__all__)
-def test_members_have_words(name: str) -> None:
-    value = getattr(frazil, name)
-    if not isinstance(value, type):
-        return
-    members = (
-        (member, thing)
-        for member, thing in vars(value).items()
-        if not member.startswith("_")
-        and (inspect.isroutine(thing) or isinstance(thing, property | classmethod | staticmethod))
-    )
-    assert [member for member, thing in members if not inspect.getdoc(thing)] == []
 
 
 def new_modules(*options: str) -> set[str]:

@@ -70,12 +70,6 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_contracts_are_kept(copy: Path) -> None:
-    result = lint(copy)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "0 broken" in result.stdout
-
-
 def test_each_wrong_import_is_found(copy: Path) -> None:
     cycles = [(module, f"frazil.{sibling}") for module, sibling in IN_A_CYCLE]
     for module, imported in FORBIDDEN + cycles:

@@ -96,17 +96,18 @@ def test_async(database, awaited):
 
 
 @pytest.mark.filterwarnings("ignore:a generator of frazil.open waits:RuntimeWarning")
-@pytest.mark.parametrize("ready", [True, False])
-def test_a_default_that_is_ready_asks_no_store_in_the_loop(database, ready):
-    """And one that is not ready waits there, which the watch must see."""
+@pytest.mark.parametrize(("how", "blocks"), [("ready", False), ("new", True), ("awaited", False)])
+def test_a_default_asks_no_store_in_the_loop(database, how, blocks):
+    """If it is ready or awaited. Another one waits there, which the watch must see."""
 
     async def run():
-        ids = frazil.open("sqlite:?horizon=100ms", scheme=ORDER)
+        open_ids = frazil.aio.open if how == "awaited" else frazil.open
+        ids = open_ids("sqlite:?horizon=100ms", scheme=ORDER)
         order = model(ids)
         engine = create_async_engine(f"postgresql+asyncpg://{database}")
         async with engine.begin() as link:
             await link.run_sync(order.metadata.create_all)
-        if ready:
+        if how == "ready":
             await asyncio.to_thread(ids.ready)
         watch = LoopWatch()
         async with AsyncSession(engine) as session:
@@ -115,43 +116,11 @@ def test_a_default_that_is_ready_asks_no_store_in_the_loop(database, ready):
             await session.commit()
             watch.on = False
         await engine.dispose()
-        await asyncio.to_thread(ids.close)
+        await (ids.aclose() if how == "awaited" else asyncio.to_thread(ids.close))
         watch.end()
         return [each for each in watch.seen if "frazil/" in each]
 
-    assert bool(asyncio.run(run())) is not ready
-
-
-def test_an_awaited_default_leaves_the_loop_free(database):
-    """The first ID of a new namespace waits for one horizon, here on SQLite 1 s.
-
-    A generator of ``frazil.open`` would stop every task for so long, because a default is called in
-    the event loop.
-    """
-
-    async def run():
-        order = model(frazil.aio.open(namespace="new", scheme=ORDER))
-        engine = create_async_engine(f"postgresql+asyncpg://{database}")
-        async with engine.begin() as link:
-            await link.run_sync(order.metadata.create_all)
-        beats = 0
-
-        async def beat():
-            nonlocal beats
-            while True:
-                await asyncio.sleep(0.01)
-                beats += 1
-
-        async with engine.begin() as link:
-            task = asyncio.create_task(beat())
-            await asyncio.sleep(0)
-            before = beats
-            await link.execute(insert(order).values(name="first"))
-            assert beats > before + 10
-            task.cancel()
-        await engine.dispose()
-
-    asyncio.run(run())
+    assert bool(asyncio.run(run())) is blocks
 
 
 def test_within_uses_the_primary_key(database):

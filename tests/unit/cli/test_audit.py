@@ -226,13 +226,6 @@ def test_invalid_json_value_is_shown(tmp_path, value):
     assert [bad["line"] for bad in told["invalid"]["first"]] == [2, 3]
 
 
-def test_one_wrong_text_does_not_hide_the_others(tmp_path):
-    made: list[Any] = list(map(str, ids(1000)))
-    made[500] = "x"
-    told = found(write(tmp_path, "text", [*made, made[0]]))
-    assert (told["invalid"]["count"], told["duplicates"]["count"]) == (1, 1)
-
-
 def test_foreign_constants_are_found(tmp_path):
     scheme = frazil.scheme("uniqueid-spread", fields={"cluster": 3})
     tick = scheme.layout.tick_at(1_760_000_000_000_000)
@@ -286,13 +279,6 @@ def test_opaque_values_are_compared_as_texts(tmp_path):
     assert [bad["line"] for bad in told["invalid"]["first"]] == [7, 8]
     assert told["scheme"] is None
     assert "nodes" not in told
-
-
-def test_many_opaque_values(tmp_path):
-    texts = [f"user-{i * 7919}" for i in range(30_000)]
-    path = write(tmp_path, "csv", [*texts, texts[29_999], texts[0]])
-    told = found(path, "--no-decode")
-    assert [one["first"]["line"] for one in told["duplicates"]["first"]] == [30_001, 2]
 
 
 def test_only_the_first_are_shown(tmp_path):

@@ -89,20 +89,6 @@ def test_layout_of_the_record_is_used(call):
     assert call("claims", "-s", "tickets").exit_code == 0
 
 
-def test_static_number(call):
-    call("init", "static:7", "--new")
-    call("mint", "-u", "static:7")
-    (line,) = json.loads(call("claims", "static:7", "--json").stdout)
-    assert line["node"] == 7
-
-
-def test_table_fits_80_columns(call):
-    call("init", "--new")
-    call("mint")
-    table = call("claims").stdout.partition("\n\n")[0]
-    assert max(map(len, table.splitlines())) <= 80
-
-
 @pytest.mark.parametrize(
     ("now_us", "held", "state"),
     [(999_999, True, "held"), (1_000_000, True, "idle"), (0, False, "free")],

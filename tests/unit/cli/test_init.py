@@ -4,10 +4,8 @@ import time
 
 import pytest
 
-import frazil
-from frazil import aio, scheme
+from frazil import scheme
 from frazil.claims.claim import Claim, LastSeen, Wait
-from frazil.errors import LayoutExhausted
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.servers.redis import Server
@@ -51,8 +49,9 @@ def servers(running):
     return running
 
 
+@pytest.mark.parametrize("options", [(), ("--if-missing",)])
 @pytest.mark.parametrize("count", [1, 2])
-def test_init_after_a_loss_repeats_no_id(call, servers, count):
+def test_init_after_a_loss_repeats_no_id(call, servers, count, options):
     """Members continue inside their claims after FLUSHALL, and then ``init`` runs again."""
     url = f"redis://{','.join(f'127.0.0.1:{each.port}' for each in servers[:count])}?horizon=1s"
     icicle = scheme("icicle")
@@ -61,7 +60,7 @@ def test_init_after_a_loss_repeats_no_id(call, servers, count):
     claims = [member.grant(ask_of(LastSeen()), 1000) for member in members]
     for server in servers[:count]:
         server.do("FLUSHALL")
-    assert call("init", url).exit_code == 0
+    assert call("init", url, *options).exit_code == 0
     for _ in range(4):
         while isinstance(
             reply := connect(url, "default", icicle).mint(ask_of(LastSeen()), 5), Wait
@@ -90,12 +89,6 @@ def test_a_password_is_not_shown(call, servers):
     for text in shown:
         assert f"redis://default:***@{place}" in text.replace("\n", "")
         assert "secret" not in text
-
-
-def test_claims_does_not_create_a_namespace(call):
-    call("init", "--new", "--namespace", "other")
-    assert call("claims").exit_code == 0
-    assert call("init", "--new").exit_code == 0
 
 
 def test_counter_begins_at_start(call):
@@ -131,6 +124,7 @@ def test_run_begins_at_start(call):
         (["static:7?state=none"], "use a persistent registry"),
         (["redes:"], "no registry is called"),
         (["http://localhost/a"], "makes IDs and keeps no claims"),
+        (["icicle://127.0.0.1", "--if-missing"], ""),
     ],
 )
 def test_wrong_call(args, words, call):
@@ -164,17 +158,6 @@ class TestIfMissing:
         assert "Namespace 'default' of sqlite: exists, with scheme icicle" in second.stdout
         assert call("init", "--if-missing", "-s", "discord").exit_code == 2
 
-    def test_after_a_flush_it_waits_out_what_members_hold(self, call, servers):
-        url, icicle = f"{servers[0].url}?horizon=1s", scheme("icicle")
-        assert call("init", url, "--new").exit_code == 0
-        member = connect(url, "default", icicle)
-        claim = member.grant(ask_of(LastSeen()), 1000)
-        servers[0].do("FLUSHALL")
-        assert "is set up" in call("init", url, "--if-missing").stdout
-        after = connect(url, "default", icicle).mint(ask_of(LastSeen()), 1)
-        assert isinstance(after, Claim)  # at once,
-        assert after.start >= claim.until  # and after everything that is still in use
-
     def test_a_counter_is_never_made(self, call, servers):
         words = ("init", servers[0].url, "-s", "tickets", "--if-missing")
         result = call(*words)
@@ -189,13 +172,6 @@ class TestIfMissing:
         result = call("init", "-s", "tickets", "--if-missing", *other)
         assert result.exit_code == 2
         assert "declares nothing" in result.output
-
-    def test_the_help_says_that_a_pool_does_not_wait(self, call):
-        said = " ".join(call("init", "--help").stdout.split())
-        assert "For icicle:, this assigns a shard to each server and does not wait." in said
-
-    def test_pools_have_shards(self, call):
-        assert call("init", "icicle://127.0.0.1", "--if-missing").exit_code == 2
 
 
 FULL = "sign:1=0 time:20 node:4 sequence:12 @1ms since 2020-01-01T00:00:00Z"
@@ -215,12 +191,3 @@ def test_a_full_time_field_is_refused_by_a_pool(call, servers):
     result = call("init", servers[0].url.replace("redis:", "icicle:"), "--shard", "1", "-s", FULL)
     assert result.exit_code == 4
     assert servers[0].client().dbsize() == 0
-
-
-@pytest.mark.parametrize("opened", [frazil.open, aio.open])
-def test_a_full_time_field_cannot_be_opened(tmp_path, opened):
-    url = f"sqlite:{tmp_path}/claims.db"
-    with pytest.raises(LayoutExhausted, match="this host's clock"):
-        opened(url, FULL)
-    with pytest.raises(LayoutExhausted):
-        frazil.init(url, FULL, new=True)

@@ -1,17 +1,22 @@
-"""``frazil inspect`` shows the content of an ID, as text, JSON and SVG."""
+"""``frazil inspect``: the content of an ID, as text, JSON and SVG.
+
+And the search for the process that made an ID, in the program's logs.
+"""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
-from uuid import UUID
 from xml.etree import ElementTree as ET
 
 import pytest
 from rich.console import Console
 
+import frazil
 from frazil.cli import inspect
-from frazil.layout.drawing import draw, draw_spans
-from frazil.reading.foreign import recognise
+from frazil.layout.drawing import draw
 from frazil.schemes.scheme import scheme
+from tests.servers.redis import Server
 
 
 def test_a_negative_number_is_passed_after_two_dashes(call):
@@ -62,13 +67,6 @@ def test_json(call):
     assert item["fields"]["node"] == 842
     assert set(item["texts"]) == {"decimal", "hex", "base32", "base58", "base62"}
     assert item["foreign"] == []
-
-
-@pytest.mark.parametrize("encoding", ["decimal", "hex", "base32", "base58", "base62"])
-def test_every_encoding_is_the_same_id(encoding, call):
-    (item,) = told(call, ID)
-    (again,) = told(call, item["texts"][encoding])
-    assert (again["id"], again["encoding"]) == (ID, encoding)
 
 
 @pytest.mark.parametrize("case", KNOWN, ids=lambda case: case["scheme"])
@@ -164,12 +162,6 @@ def test_text_without_an_id_does_not_hide_others(call):
     assert "    12x\n      ^" in result.output
 
 
-def test_guess_and_scheme_exclude_each_other(call):
-    result = call("inspect", "--guess", "-s", "tsid", ID)
-    assert result.exit_code == 2
-    assert "--guess finds the scheme" in result.output
-
-
 def test_svg(call, tmp_path):
     path = tmp_path / "id.svg"
     assert "name one with --scheme" in call("inspect", ID, "--svg", str(path)).output
@@ -177,15 +169,11 @@ def test_svg(call, tmp_path):
     assert call("inspect", "-s", "icicle", ID, "--svg", str(path)).exit_code == 0
     root = ET.parse(path).getroot()  # our own drawing
     assert f"ID {ID} of 64 bits" in "".join(root.itertext())
+    assert call("inspect", "foo", "--svg", str(tmp_path / "none.svg")).exit_code == 1
+    assert not (tmp_path / "none.svg").exists()
     result = call("inspect", "-s", "icicle", ID, "--svg", str(tmp_path / "no" / "id.svg"))
     assert result.exit_code == 2
     assert "id.svg" in result.output
-
-
-def test_text_without_an_id_draws_nothing(call, tmp_path):
-    path = tmp_path / "id.svg"
-    assert call("inspect", "foo", "--svg", str(path)).exit_code == 1
-    assert not path.exists()
 
 
 @pytest.mark.parametrize("name", ["icicle", "uniqueid-spread", "globalid-128", "chibrary"])
@@ -196,17 +184,6 @@ def test_colour_changes_no_character(name):
     assert text.plain == drawing
     backgrounds = {span.style.bgcolor for span in text.spans if hasattr(span.style, "bgcolor")}
     assert len(backgrounds) >= 2
-
-
-@pytest.mark.parametrize("width", [20, 80, 200])
-@pytest.mark.parametrize(
-    "given",
-    ["6ba7b810-9dad-11d1-80b4-00c04fd430c8", "01ARZ3NDEKTSV4RRFFQ69G5FAV", str(UUID(int=0))],
-)
-def test_colour_changes_no_character_of_another_systems_id(given, width):
-    found = recognise(given, 0)
-    drawing = draw_spans(found.spans, width=width)
-    assert inspect._coloured(drawing, {one.name: one.role for one in found.parts}).plain == drawing
 
 
 @pytest.mark.parametrize(("variable", "coloured"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
@@ -292,3 +269,74 @@ def test_the_number_of_a_text_has_no_prefix(call):
     [found] = told(call, text)
     assert found["id"] == found["texts"]["decimal"] == ID
     assert found["texts"]["base62"] == text
+
+
+LAYOUT = "sign:1=0 time:41 node:2 sequence:20 @1ms since 2025-01-01T00:00:00Z"
+MEMBER = """
+import logging, sys, frazil
+url, layout, log = sys.argv[1:]
+logging.basicConfig(level=20, filename=log, format="%(asctime)s %(levelname)s %(message)s")
+ids = frazil.open(url, layout, namespace="fleet")
+for line in sys.stdin:
+    print(ids(), flush=True)
+"""
+
+
+def started(url, log):
+    return subprocess.Popen(
+        [sys.executable, "-c", MEMBER, url, LAYOUT, log],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+
+
+def made_by(member):
+    member.stdin.write("\n")
+    return int(member.stdout.readline()), member.pid
+
+
+def fleet(url, logs):
+    """Two times three processes with 4 node numbers: (ID, process) of each of two IDs of each."""
+    frazil.init(url, LAYOUT, namespace="fleet", new=True)
+    made = []
+    for turn in range(2):
+        members = [started(url, str(logs / f"{turn}-{number}.log")) for number in range(3)]
+        made += [made_by(member) for _ in range(2) for member in members]
+        for member in members:
+            member.stdin.close()
+        for member in members:
+            assert member.wait(60) == 0
+            member.stdout.close()
+    return made
+
+
+def test_from_an_id_to_its_process_by_logs_alone(tmp_path, call):
+    with Server() as server:
+        made = fleet(server.url, tmp_path)
+    logs = "".join(log.read_text() for log in tmp_path.glob("*.log"))
+    nodes = [
+        line.split("node ")[1].split(",")[0] for line in logs.splitlines() if "granted" in line
+    ]
+    assert len(nodes) >= 6 > len(set(nodes))  # some node numbers had two processes
+    for n, pid in (made[1], made[5], made[8]):
+        shown = call("inspect", "--scheme", LAYOUT, str(n))
+        assert shown.exit_code == 0, shown.output
+        search = shown.stdout[shown.stdout.index("  grep ") :]
+        found = subprocess.run(
+            ["/bin/sh", "-c", search], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert found.stdout.rpartition(":")[2].strip() == str(pid), (search, found.stdout)
+
+
+def test_the_search_of_a_counter_is_by_number(call):
+    shown = call("inspect", "--scheme", "sign:1=0 sequence:63", "1234")
+    assert "sort -n -k 5" in shown.stdout
+    assert "$5 <= 1234" in shown.stdout
+
+
+def test_a_text_without_a_moment_or_a_value_has_no_search(call):
+    shown = call("inspect", "--scheme", "globalid", "--epoch", "1970-01-01T00:00:00Z", "1" * 18)
+    assert "grep" in shown.stdout
+    assert "grep" not in call("inspect", "01ARZ3NDEKTSV4RRFFQ69G5FAV").stdout

@@ -14,12 +14,6 @@ from frazil.cli import mint
 from frazil.schemes.scheme import scheme
 
 
-def test_a_count_is_a_whole_number(call):
-    result = call("mint", "-n", "ten")
-    assert result.exit_code == 2
-    assert "'ten' is not a whole number" in result.output
-
-
 @pytest.fixture(autouse=True)
 def new_namespace(call):
     """A namespace that is set up, so that its first use does not wait."""
@@ -31,12 +25,6 @@ def test_one(call):
     (text,) = result.stdout.splitlines()
     assert scheme().unpack(scheme().parse(text))["sign"] == 0
     assert result.stderr == ""
-
-
-def test_many_are_unique_and_in_order(call):
-    ids = [int(line) for line in call("mint", "-n", "10000").stdout.splitlines()]
-    assert len(ids) == 10_000
-    assert ids == sorted(set(ids))
 
 
 def test_more_than_one_chunk(call, monkeypatch):
@@ -57,14 +45,6 @@ def test_text_form(call):
     (text,) = result.stdout.splitlines()
     assert len(text) == len("order_") + 14
     assert scheme("tsid", prefix="order_", check=True).parse(text)
-
-
-def test_constants(call):
-    call("init", "--namespace", "c", "-s", "uniqueid-spread", "--new")
-    args = ["mint", "--namespace", "c", "-s", "uniqueid-spread", "--field", "cluster=3"]
-    text = call(*args).stdout.strip()
-    s = scheme("uniqueid-spread", fields={"cluster": 3})
-    assert s.unpack(s.parse(text)).foreign == ()
 
 
 def test_registry_by_option_and_environment(call, tmp_path, monkeypatch):
@@ -99,12 +79,6 @@ def test_wrong_call(args, call):
     result = call("mint", *args)
     assert result.exit_code == 2
     assert "Error: " in result.output
-
-
-def test_counter_needs_a_start(call):
-    result = call("mint", "-s", "tickets", "--namespace", "invoices")
-    assert result.exit_code == 2
-    assert "frazil init" in result.output
 
 
 def on_terminal(*args: str) -> tuple[bytes, bytes]:

@@ -15,13 +15,6 @@ def test_postgresql(call):
     assert text.count("PARALLEL SAFE") == 8
 
 
-@pytest.mark.parametrize("dialect", ["postgresql", "mysql"])
-def test_drop_names_each_function(dialect, call):
-    made = call("sql", dialect, "--name", "order").stdout
-    dropped = call("sql", dialect, "--name", "order", "--drop").stdout
-    assert made.count("CREATE ") == dropped.count("DROP FUNCTION IF EXISTS") > 6
-
-
 def test_sqlite(call):
     made = call("sql", "sqlite", "--table", "orders", "--name", "order").stdout
     with sqlite3.connect(":memory:") as link:

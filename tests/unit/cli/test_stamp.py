@@ -1,4 +1,4 @@
-"""``frazil stamp``: every format, its errors and its messages."""
+"""``frazil stamp``: every format, keyed text, its errors and its messages."""
 
 import csv
 import gzip
@@ -20,6 +20,7 @@ import frazil
 from frazil.cli import main
 from frazil.cli.show.progress import progress
 from frazil.generator.local import open_request
+from frazil.schemes.scheme import scheme
 from tests.needs import needs
 
 CSV = 'name,note\nAda,"two\nlines"\nBob,"a ""b"""\n'
@@ -270,8 +271,21 @@ def test_without_the_packages_the_extra_is_named(table, command, monkeypatch):
     assert 'run: pip install ".[files]"' in done.stderr
 
 
-def test_help_shows_each_example_on_its_line():
-    for name in ("stamp", "audit"):
-        shown = CliRunner().invoke(main, [name, "--help"], terminal_width=100).stdout
-        assert "\\b" not in shown
-        assert sum(line.startswith(f"    frazil {name}") for line in shown.splitlines()) >= 2
+KEY = "2b7e151628aed2a6abf7158809cf4f3c"
+
+
+def test_stamp_writes_keyed_text(call, monkeypatch, tmp_path):
+    monkeypatch.setenv("ORDER_KEY", KEY)
+    (tmp_path / "in.csv").write_text("name\n" + "a\n" * 100)
+    out = tmp_path / "out.csv"
+    key = ("--prefix", "order_", "--key", "env:ORDER_KEY")
+    assert (
+        call("stamp", str(tmp_path / "in.csv"), "-o", str(out), "--url", "memory:", *key).exit_code
+        == 0
+    )
+    ids = [line.split(",")[0] for line in out.read_text().splitlines()[1:]]
+    s = scheme(prefix="order_", key="env:ORDER_KEY")
+    numbers = [s.read(text) for text in ids]
+    assert len(numbers) == 100
+    assert numbers == sorted(set(numbers))
+    assert ids != sorted(ids)

@@ -56,9 +56,3 @@ def test_missing_package(call, monkeypatch):
     result = call("torture", "--system", "sonyflake-py")
     assert result.exit_code == 2
     assert "pip install sonyflake-py" in result.output
-
-
-def test_help_shows_examples(call):
-    result = call("torture", "--help")
-    assert result.stdout.count("\n    frazil torture") >= 5
-    assert max(map(len, result.stdout.splitlines())) <= 80

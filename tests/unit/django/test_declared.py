@@ -1,7 +1,5 @@
 """The setting FRAZIL, and the generators that it names."""
 
-import os
-
 import pytest
 
 import frazil
@@ -49,31 +47,6 @@ def test_a_password_is_not_shown(site):
 
     with override_settings(FRAZIL={"url": "redis://:secret@cache"}):
         assert "secret" not in repr(declared(None))
-
-
-def test_a_forked_worker_makes_ids_of_its_own(site, tmp_path):
-    from django.test import override_settings
-
-    from frazil.django.declared import declared
-
-    with override_settings(FRAZIL={"url": f"sqlite://{tmp_path}/claims.db"}):
-        ids = declared(None).generator()
-        mine = ids.take(10)
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                made = declared(None).generator().take(1_000)
-                os.write(writer, " ".join(map(str, made)).encode())
-            finally:
-                os._exit(0)
-        os.close(writer)
-        with open(reader) as told:  # noqa: PTH123
-            theirs = list(map(int, told.read().split()))
-        os.waitpid(child, 0)
-        mine += ids.take(1_000)
-        ids.close()
-    assert len({*mine, *theirs}) == 2_010
 
 
 def test_keyed_text(site, monkeypatch):

@@ -1,4 +1,7 @@
-"""``within``: rows of a time interval, by the index of the key."""
+"""``within``: rows of a time interval, by the index of the key.
+
+And a converter of URLs for each scheme.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -60,3 +63,38 @@ def test_the_last_interval_ends_with_the_column(site):
 def test_anything_else_is_refused(site, wrong):
     with pytest.raises(ConfigError, match="two datetimes"):
         site.Order.objects.filter(id__within=wrong)
+
+
+def test_a_url_holds_the_text_and_a_view_gets_the_id(site):
+    from django.urls import resolve, reverse
+
+    order = site.Order.objects.create()
+    url = f"/orders/{order.id}/"
+    assert (
+        reverse("order", args=[order.id]) == reverse("order", kwargs={"pk": int(order.id)}) == url
+    )
+    assert reverse("order", args=[str(order.id)]) == url
+    found = resolve(url).kwargs["pk"]
+    assert (found, str(found)) == (order.id, str(order.id))
+    tag = site.Tag.objects.create()
+    assert resolve(reverse("tag", args=[tag.id])).kwargs == {"pk": tag.id}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/orders/1/",
+        "/orders/order_zzzzzzzzzzz/",
+        "/orders/customer_1/",
+        "/orders/order_AzL8n0Y58m8/",  # 2**63
+        "/orders/order_LygHa16AHYF/",  # 2**64 - 1
+        "/tags/01/",
+        "/tags/9223372036854775813/",
+        "/tags/",
+    ],
+)
+def test_another_text_is_no_url(site, path):
+    from django.urls import Resolver404, resolve
+
+    with pytest.raises(Resolver404):
+        resolve(path)

@@ -80,6 +80,9 @@ def test_a_field_of_a_plain_serializer(site):
     asked = Asked(data={"order": str(order.id)})
     assert asked.is_valid()
     assert asked.validated_data == {"order": order.id}
+    assert Asked(data={"order": order.id}).is_valid()
+    for wrong in (int(order.id), site.Tag.objects.create().id, True, 1.5):
+        assert not Asked(data={"order": wrong}).is_valid()
     assert Asked({"order": int(order.id)}).data == {"order": str(order.id)}
 
 

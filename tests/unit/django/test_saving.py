@@ -57,19 +57,3 @@ def test_ready_twice(site, recwarn):
 
     apps.get_app_config("frazil").ready()
     assert not recwarn.list
-
-
-def test_rest_reads_the_exact_value(site):
-    from rest_framework import serializers
-
-    from frazil.django.rest import IdField
-
-    class Asked(serializers.Serializer):
-        order = IdField("order")
-
-    order, tag = site.Order.objects.create(), site.Tag.objects.create(name="a")
-    asked = Asked(data={"order": order.pk})
-    assert asked.is_valid()
-    assert asked.validated_data["order"] == order.pk
-    for wrong in (int(order.pk), tag.pk, True, 1.5):
-        assert not Asked(data={"order": wrong}).is_valid()

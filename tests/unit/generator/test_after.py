@@ -155,22 +155,6 @@ def test_a_child_of_a_fork(tmp_path):
         assert found[0] != found[1]
 
 
-def test_tasks(url):
-    async def work():
-        async with frazil.aio.open(url) as ids:
-            first = await ids()
-            seen = ahead(ids, 0.2)
-            assert await ids.after(first, seen) > seen
-            seen = ahead(ids, 0.1)
-            assert min(await ids.take(3, after=seen)) > seen
-            seen = ahead(ids, 0.1)
-            assert int(await ids.text(after=seen)) > seen
-            with pytest.raises(CodecError):
-                await ids.after("!")
-
-    asyncio.run(work())
-
-
 @pytest.fixture(scope="module")
 def pool():
     with Server() as server:
@@ -199,13 +183,21 @@ def test_servers_that_make_the_ids(pool, query):
             ids.after(ahead(ids, 50))
 
 
-def test_tasks_and_servers(pool):
+@pytest.mark.parametrize("kind", ["url", "pool"])
+def test_tasks(request, kind):
+    url = request.getfixturevalue(kind)
+
     async def work():
-        async with frazil.aio.open(pool) as ids:
+        async with frazil.aio.open(url) as ids:
+            first = await ids()
             seen = ahead(ids, 0.2)
-            assert await ids.after(seen) > seen
+            assert await ids.after(first, seen) > seen
+            seen = ahead(ids, 0.1)
             assert min(await ids.take(3, after=seen)) > seen
+            seen = ahead(ids, 0.1)
             assert int(await ids.text(after=seen)) > seen
+            with pytest.raises(CodecError):
+                await ids.after("!")
 
     asyncio.run(work())
 

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
-from click.testing import CliRunner
 
 import frazil
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
@@ -125,6 +124,7 @@ class TestAhead:
                 assert ids._walk.take_ready(1) == [51]
                 assert asked.acquire(timeout=20)
                 assert ids._walk.take_ready(49) == list(range(52, 101))  # nobody waits meanwhile
+                assert not asked.acquire(timeout=0.2)  # and it is asked once
                 gate.set()
             waiting.until(lambda: ids._walk.until == 201, "the next block")
             assert ids._walk.take_ready(51) == list(range(101, 152))
@@ -138,17 +138,6 @@ class TestAhead:
             waiting.until(lambda: ids._walk.queued, "a queued claim")
             assert ids._walk.take_ready(100) == [*range(52, 101), *range(201, 252)]
             assert ids.take(1000)[-1] > 1000
-
-    def test_asked_once(self, url, monkeypatch):
-        with begun(url, block=100) as ids:
-            ids.take(50)
-            with gated(monkeypatch, url) as (gate, asked):
-                for n in range(51, 101):
-                    assert ids._walk.take_ready(1) == [n]
-                assert asked.acquire(timeout=20)
-                gate.set()
-                waiting.until(lambda: ids._walk.until == 201, "the next block")
-                assert not asked.acquire(timeout=0.2)
 
     def test_a_registry_that_was_away_is_asked_again_by_itself(self, url, monkeypatch):
         with begun(url, block=100) as ids:
@@ -219,18 +208,6 @@ class TestMisuse:
         with pytest.raises(ConfigError, match="leave it out"):
             frazil.open(url, "icicle", block=5)
 
-    @pytest.mark.parametrize(("scheme", "first"), [("tickets", 1), ("chibrary", 0)])
-    def test_init_begins_at_one_or_with_run_zero(self, tmp_path, scheme, first):
-        from frazil.cli import main
-
-        at = f"sqlite://{tmp_path}/c.db"
-        answer = CliRunner().invoke(main, ["init", at, "--new", "--scheme", scheme])
-        assert answer.exit_code == 0, answer.output
-        assert "\nThe next " in answer.output
-        assert answer.output.endswith(f" is {first}.\n")
-        with frazil.open(at, scheme) as ids:
-            assert ids.scheme.unpack(ids())[ids.scheme.layout.axis] == first
-
 
 @pytest.fixture(params=["in use", "interpreted"])
 def module(request):
@@ -243,37 +220,6 @@ class TestWalk:
     def counter(self, module, layout="tickets", shuffle=None):
         scheme = frazil.scheme(layout, shuffle=shuffle)
         return module.Walk(manual_identity(module), *walk_arguments(scheme, 0, None)), scheme
-
-    @pytest.mark.parametrize("shuffle", [None, "seed:v1:rows"])
-    @pytest.mark.parametrize(
-        "layout",
-        [
-            "tickets",
-            "node:20 sequence:20",
-            "sequence:20 node:4",
-            "sequence[19..7] node:4 sequence[6..0]",
-            "zero:20=5 node:20 sequence:60 mode:9=3",
-            "sequence:3 node:3",
-        ],
-    )
-    def test_values_are_packed_as_the_scheme_packs_them(self, module, layout, shuffle):
-        walk, scheme = self.counter(module, layout, shuffle)
-        node = scheme.layout.nodes - 1
-        start = max(0, min(4095, scheme.layout.axis_end - 5))
-        until = min(start + 9000, scheme.layout.axis_end)
-        walk.adopt(node, start, until, 0, 0, 0)
-        got = [walk.poll() for _ in range(3)] + walk.take_ready(10_000)
-        nodes = {"node": node} if scheme.layout.nodes > 1 else {}
-        assert got == [scheme.pack(sequence=n, **nodes) for n in range(start, until)]
-        assert walk.poll().wait_ns == module.SPENT
-
-    def test_leave_answers_the_first_value_not_used(self, module):
-        walk, _ = self.counter(module)
-        for start, until, drawn in ((10, 20, 0), (20, 30, 1), (4090, 4200, 6), (5000, 9999, 3000)):
-            walk.adopt(0, start, until, 0, 0, 0)
-            assert len(walk.take_ready(drawn)) == drawn
-            assert walk.left() == until - start - drawn
-            assert walk.leave() == start + drawn
 
     def test_wanting_from_half_on_until_there_is_more(self, module):
         walk, _ = self.counter(module)
@@ -292,25 +238,6 @@ class TestWalk:
         assert not walk.wanting
         assert walk.take_ready(9) == [26, 27, 28, 29, 70, 71]
         assert walk.wanting
-
-    def test_a_block_of_one_never_wants(self, module):
-        walk, _ = self.counter(module)
-        walk.adopt(0, 10, 11, 0, 0, 0)
-        assert walk.take_ready(5) == [10]
-        walk.prolong(12, 0, 0, 0)
-        assert walk.take_ready(5) == [11]
-        assert not walk.wanting
-
-    def test_half_of_a_run_and_of_several(self, module):
-        t = Toy(module, tick_ns=0)  # four cells to a run
-        t.walk.adopt(1, 10, 11, 0, 0, 0)
-        wanting = [(t.cells(1)[0], t.walk.wanting) for _ in range(4)]
-        assert [w for _, w in wanting] == [False, False, True, True]
-        t.walk.queue(2, 3, 7)
-        cells = t.cells(17)
-        assert cells[:16] == [(k, 2, s) for k in range(3, 7) for s in range(4)]
-        assert t.walk.wanting
-        assert cells[16] == module.SPENT
 
     def test_a_prolonged_run_is_not_in_want_at_half(self, module):
         t = Toy(module, tick_ns=0)

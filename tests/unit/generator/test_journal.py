@@ -1,4 +1,7 @@
-"""The records of a claim's life, on a real server: each thing once, and never a password."""
+"""The records of a claim's life, on a real server: each thing once, and never a password.
+
+And of a file that a wrong clock moved years ahead: who says so, and when.
+"""
 
 import logging
 
@@ -10,6 +13,7 @@ from frazil.errors import ClockError, ConfigError, PoolExhausted, RegistryUnavai
 from frazil.generator.journal import Journal
 from frazil.registries.base import terms_of
 from frazil.schemes.scheme import scheme
+from frazil.system import clock
 from frazil.system.clock import sortable_text
 from frazil.system.event_log import flush
 from tests.servers.redis import Server
@@ -148,3 +152,38 @@ def test_a_wait_is_told_once_until_the_next_grant(records, journal):
     assert records[0].frazil_wait_s == 2.0
     assert "is new" in records[0].getMessage()
     assert "node numbers" in records[2].getMessage()
+
+
+YEARS_US = 10 * 365 * 86_400_000_000
+
+
+@pytest.fixture(params=["sqlite:{}/claims.db", "static:7?state={}/seven.db"])
+def url(request, tmp_path):
+    url = request.param.format(tmp_path)
+    frazil.init(url, new=True)
+    return url
+
+
+@pytest.fixture
+def shifted(monkeypatch):
+    """Sets this process's wall clock ahead."""
+    right = clock.wall_us
+
+    def shift(us):
+        monkeypatch.setattr(clock, "wall_us", lambda: right() + us)
+
+    return shift
+
+
+def test_a_process_whose_clock_is_years_ahead_says_so(records, url, shifted):
+    frazil.mint(1, url)
+    assert not records.of("clock ahead")
+    shifted(YEARS_US)
+    with frazil.open(url, keep=0) as ids:
+        ids()
+    (told,) = records.of("clock ahead")
+    assert told.levelname == "WARNING"
+    text = told.getMessage()
+    assert "this host's clock stepped forward by 3,650.0 days, and so do timestamps" in text
+    assert ClockError.page in text
+    assert told.frazil_ahead_s == pytest.approx(YEARS_US / 1e6, abs=60)

@@ -1,8 +1,5 @@
 """The keeper, driven step by step: no thread, a clock that the test sets."""
 
-from dataclasses import replace
-from types import SimpleNamespace
-
 import pytest
 
 import frazil
@@ -96,14 +93,6 @@ def test_a_call_brings_a_claim_of_a_tenth_of_a_second(supplied):
     assert keeper.policy.claim.until - keeper.policy.claim.start == 100
     assert look_s == pytest.approx(0.05)
     assert isinstance(ids.poll(), int)
-
-
-def test_a_thread_that_was_started_twice_leaves_the_calls_to_the_first(supplied):
-    _, keeper, answers = supplied
-    keeper.call(Told(answers))
-    keeper.thread.run()
-    assert keeper.thread.bell.get_nowait() is None
-    assert len(keeper.policy.calls) == 1
 
 
 def test_a_busy_walk_is_renewed_at_half_and_wants_twice_as_much(supplied, world):
@@ -311,17 +300,6 @@ def test_a_claim_at_the_horizon_is_renewed_later(supplied, world, monkeypatch):
     assert (answers, keeper.policy.wait_cause) == ([None], None)
 
 
-def test_finish_gives_the_claim_back_and_may_be_repeated():
-    ids = frazil.open("memory:finishing")
-    ids()
-    keeper = ids._walk.keeper
-    gate = keeper.finish()
-    assert keeper.finish() is None
-    assert gate.wait(5)
-    assert ids._walk.closed
-    assert not any(holding.held for holding in keeper.registry.holdings())
-
-
 def test_the_thread_ends_when_its_walk_is_gone(supplied):
     _, keeper, answers = supplied
     keeper.policy.walk = lambda: None
@@ -329,18 +307,6 @@ def test_the_thread_ends_when_its_walk_is_gone(supplied):
     assert keeper.policy.ended
     keeper.finish()
     assert answers == []
-
-
-def test_a_busy_walk_uses_a_lost_claim_to_its_end(supplied, world):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
-    ids.poll()
-    claim = keeper.policy.claim = replace(keeper.policy.claim, token="another")
-    keeper.policy._renewable = False
-    world.advance(60)
-    drive(keeper.policy._maintain(ids), keeper.registry)
-    assert keeper.policy.claim == claim
-    assert ids.left() > 0
 
 
 def test_counters_complain_of_blocks():
@@ -355,16 +321,6 @@ def test_counters_complain_of_blocks():
     assert all("no block from memory:complaint within 1.5 s" in str(e) for e in (silent, busy))
 
 
-def test_a_rate_counts_the_ids_since_the_last_one(supplied, world):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
-    assert keeper.policy._rate_hz(SimpleNamespace(issued=5)) == 5 * 10**9  # in no time at all
-    world.ns += 3
-    assert keeper.policy._rate_hz(SimpleNamespace(issued=15)) == 10**10 // 3
-    world.ns += 10**10
-    assert keeper.policy._rate_hz(SimpleNamespace(issued=22)) == 0
-
-
 @pytest.mark.parametrize("part", [0.5, 0.75, 1.0])
 def test_a_wait_of_nothing_is_a_millisecond_and_some_of_a_tick(supplied, monkeypatch, part):
     ids, keeper, answers = supplied
@@ -372,42 +328,3 @@ def test_a_wait_of_nothing_is_a_millisecond_and_some_of_a_tick(supplied, monkeyp
     monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(0, LastSeen()))
     assert call(ids, keeper, answers) == (1 + 1 - part) / 1000
     assert answers == []
-
-
-@pytest.mark.parametrize("ticks", [0, 1, 2])
-def test_one_tick_is_as_good_as_many(supplied, monkeypatch, ticks):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
-    answers.clear()
-    walk = SimpleNamespace(left=lambda: ticks, begun=lambda: True)
-    monkeypatch.setattr(keeper.policy, "walk", lambda: walk)
-    assert isinstance(keeper.policy.complaint(1.0), PoolExhausted if ticks else RegistryUnavailable)
-
-
-def test_a_rest_is_counted_in_microseconds(supplied, world):
-    _, keeper, _ = supplied
-    keeper.policy._back_off(7)
-    assert keeper.policy._back_off_until_ns == world.ns + 7_000
-
-
-@pytest.mark.parametrize(
-    ("want", "reach", "ending", "look_s"),
-    [
-        (100, 90, False, 0.040),
-        (100, 63, False, 0.013),
-        (100, 52, False, 0.012),
-        (100, 50, False, 0.012),
-        (100, 49, True, 0.012),
-        (100, 0, True, 0.012),
-        (9, 5, False, 0.001),
-        (2, 1, False, 0.001),
-        (2, 0, True, 0.001),
-    ],
-)
-def test_the_next_round_is_when_half_is_left_but_not_at_once(supplied, want, reach, ending, look_s):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
-    keeper.policy._want = want
-    walk = SimpleNamespace(closed=False, reach=lambda: reach)
-    assert keeper.policy._needs_renewal(walk) is ending
-    assert keeper.policy._next_round_s(walk) == pytest.approx(look_s)

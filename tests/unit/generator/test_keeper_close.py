@@ -71,15 +71,6 @@ def test_a_lost_claim_is_not_given_back(supplied, monkeypatch):
     assert answers == [None]
 
 
-def test_the_thread_ends_with_a_close(supplied):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
-    keeper.end(ids.finish(), Told(answers))
-    assert drive(keeper.policy.round(), keeper.registry) is None
-    assert keeper.policy.ended
-    assert answers == [None, None]
-
-
 def test_a_call_after_the_end_gets_an_error_at_once(supplied, monkeypatch):
     """So no thread is started for it."""
     ids, keeper, answers = supplied

@@ -24,21 +24,6 @@ def reaching(ticks, due=0):
     return SimpleNamespace(reach=lambda: ticks, due=lambda _: due, closed=False)
 
 
-def test_a_waiting_caller_has_a_round_at_once(keeper):
-    keeper.policy._callers_wait = True
-    assert keeper.policy._next_round_s(reaching(0)) == 0.0
-
-
-def test_after_a_pause(keeper):
-    keeper.policy._callers_wait = True
-    keeper.policy._back_off(10_000_000)
-    assert keeper.policy._next_round_s(reaching(0)) == pytest.approx(10, abs=1)
-
-
-def test_without_a_claim_no_round_is_due(keeper):
-    assert keeper.policy._next_round_s(reaching(0)) is None
-
-
 def test_a_lost_claim_is_reported_until_a_wait_after_its_end(keeper):
     policy = keeper.policy
     policy.claim, policy._renewable = SimpleNamespace(until=1000), False

@@ -3,7 +3,6 @@
 import random
 
 from frazil.claims.claim import LastSeen, Terms, Wait
-from frazil.errors import RegistryUnavailable
 from frazil.generator.pacing import pause_us
 from frazil.generator.verb_requests import ask_of
 from frazil.system.chance import jitter, shuffled
@@ -25,20 +24,6 @@ def test_a_program_that_seeds_random_gets_its_own_numbers():
     random.seed(7)
     [jitter(), shuffled(range(9))]
     assert random.random() == 0.32383276483316237
-
-
-def test_retries_are_jittered_and_double(supplied, monkeypatch):
-    _, keeper, _ = supplied
-    monkeypatch.setattr("os.urandom", lambda size: b"\x90" * size)
-    assert keeper.policy.jitter() == 0.5 + 0.5 * 0x90909090 / 2**32
-    monkeypatch.setattr(keeper.policy, "jitter", lambda: 1)
-    rests_us = []
-    monkeypatch.setattr(keeper.policy, "_back_off", rests_us.append)
-    for _ in range(8):
-        keeper.policy._note_failure(RegistryUnavailable("away", outcome_known=True))
-    longest_us = keeper.policy.terms.horizon_ticks * keeper.policy.terms.tick_us // 8
-    assert longest_us == 125_000
-    assert rests_us == [50_000, 100_000, *6 * [longest_us]]
 
 
 def test_a_token_is_too_long_to_guess_and_short_enough_to_keep():

@@ -10,7 +10,6 @@ import pytest
 
 import frazil
 from frazil.errors import RegistryUnavailable
-from frazil.generator.keeper_thread import Keeper
 from frazil.generator.store_thread import NEVER_S, StoreThread, thread_of
 from frazil.registries.memory import MemoryRegistry
 from frazil.system.process import ProcessIdentity
@@ -180,14 +179,6 @@ def test_at_exit_a_silent_store_is_waited_for_once(url, monkeypatch):
     assert waited == [0.5]
     free.set()
     until(lambda: all(each._walk.keeper.policy.ended for each in opened), "the releases")
-
-
-def test_a_restored_machine_ends_the_rounds(url, monkeypatch):
-    with frazil.open(url) as ids:
-        ids()
-        keeper = ids._walk.keeper
-        monkeypatch.setattr(Keeper, "_is_over", lambda _: True)
-        assert keeper.tend() is None
 
 
 @pytest.mark.long

@@ -6,7 +6,7 @@ import pytest
 
 import frazil
 from frazil.errors import ConfigError
-from frazil.inputs.duration import ago, duration_text, duration_us, wait_text
+from frazil.inputs.duration import duration_text, duration_us, wait_text
 
 YEARS_US = 36_525 * 86_400_000_000
 
@@ -78,13 +78,6 @@ def test_wait_text():
     assert [wait_text(us) for us in (1, 1_000_000, 1_125_000, 5_625_000)] == [
         "0.1s", "1s", "1.2s", "5.7s",
     ]  # fmt: skip
-
-
-def test_ago():
-    assert ago(0, 500_000) == "just now"
-    assert ago(0, 180_000_000) == "3 minutes ago"
-    assert ago(7_200_000_000, 0) == "in 2 hours"
-    assert ago(0, 1_000_000) == "1 second ago"
 
 
 @pytest.mark.parametrize("url", ["memory:?horizon=0", "memory:?horizon=0ms"])

@@ -1,10 +1,15 @@
-"""What every store's report of ``frazil doctor`` shares."""
+"""What every store's report of ``frazil doctor`` shares.
+
+And the report about etcd, from answers that a test makes up.
+"""
 
 import pytest
 
 import frazil
 from frazil.registries import connect
+from frazil.registries.base import terms_of
 from frazil.registries.doctor import clock_offset, record_clock, restart
+from frazil.registries.etcd.doctor import examine
 
 
 @pytest.mark.parametrize(
@@ -50,3 +55,19 @@ def test_a_missing_directory_is_bad_and_the_default_one_is_not(tmp_path, monkeyp
     assert file("sqlite:").verdict == "good"
     assert file(f"sqlite:{tmp_path}/none/x.db").verdict == "bad"
     assert f"mkdir -p {tmp_path}/none" in file(f"sqlite:{tmp_path}/none/x.db").meaning
+
+
+TERMS = terms_of(frazil.scheme("icicle"), 5_000_000)
+
+
+def space(size_bytes, *alarms):
+    raised = {"alarms": [{"alarm": alarm} for alarm in alarms]}
+    report = examine({"version": "3.5.9", "dbSize": size_bytes}, {}, raised, TERMS, None)
+    return next(fact for fact in report.facts if fact.about == "space")
+
+
+def test_a_database_that_is_nearly_full_has_a_next_step():
+    for full in (space(2_100_000_000), space(1, "NOSPACE")):
+        assert full.verdict == "bad"
+        assert full.meaning.startswith("compact, defragment")
+    assert space(1_000_000).verdict == "good"

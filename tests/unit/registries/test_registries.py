@@ -7,7 +7,7 @@ import pytest
 
 from frazil.claims.claim import Claim, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.registries import connect, memory
+from frazil.registries import connect, memory, static
 from frazil.registries.sqlite.files import state_home
 from frazil.registries.sqlite.registry import SqliteRegistry, default_path
 from frazil.registries.static import node_number
@@ -135,3 +135,23 @@ class TestStatic:
         blocked.write_text("")
         with pytest.raises(ConfigError, match=r"with \?state=none there is no file"):
             grant(connect(f"static:7?state={blocked}/s.db", "x", ONE_RECORD))
+
+
+def test_a_file_that_was_deleted_holds_nothing(tmp_path, monkeypatch):
+    """The next process would create and lock another file, so both would own the number."""
+    monkeypatch.setenv("FRAZIL_LOCKS", str(tmp_path))
+    opened = static._opened
+    deleted = []
+
+    def deleted_once(path):
+        fd = opened(path)
+        if not deleted:
+            deleted.append(path)
+            path.unlink()
+        return fd
+
+    monkeypatch.setattr(static, "_opened", deleted_once)
+    held = static.take("number 7", "me", what="node number 7", how="in a test")
+    assert deleted
+    assert held.stands()
+    held.leave()

@@ -1,4 +1,7 @@
-"""What a codec writes, what it refuses to read, and where it points."""
+"""What a codec writes, what it refuses to read, and where it points.
+
+The alphabets are the published ones, and sort as their values do.
+"""
 
 import re
 import subprocess
@@ -8,6 +11,7 @@ import uuid
 import pytest
 
 from frazil.errors import CodecError, ConfigError
+from frazil.schemes.alphabet import CHECKS, DIGITS, digit_values
 from frazil.schemes.codec import Codec
 
 
@@ -193,3 +197,16 @@ def test_without_numpy_the_error_names_the_extra() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.startswith("ConfigError")
     assert 'pip install ".[numpy]"' in run.stdout
+
+
+def test_published_alphabets() -> None:
+    assert DIGITS["base32"] == "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    assert DIGITS["base58"] == "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+    assert DIGITS["base62"] == "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    assert CHECKS == "0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U"
+
+
+def test_only_base32_reads_either_case() -> None:
+    assert digit_values("base32")["z"] == digit_values("base32")["Z"] == 31
+    assert digit_values("base62")["z"] != digit_values("base62")["Z"]
+    assert "A" not in digit_values("hex")

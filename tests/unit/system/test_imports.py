@@ -1,10 +1,16 @@
-"""A fork waits for an import of another thread, so the child can import the same module."""
+"""A fork waits for an import of another thread, so the child can import the same module.
+
+And a package that cannot be loaded, or is there in two ways.
+"""
 
 import subprocess
 import sys
+from hashlib import sha256
 
 import pytest
 
+from frazil.system import digest as module
+from frazil.system.extras import missing_extra
 from frazil.system.imports import load
 
 FORKS = """
@@ -105,3 +111,22 @@ def test_a_fork_inside_the_hook_of_another_fork(hook):
     command = [sys.executable, "-c", NESTED, hook]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert (done.stdout.split(), done.stderr) == (["free"], "")
+
+
+@pytest.mark.parametrize("without", [(), ("_sha2",), ("_sha2", "_sha256")])
+def test_each_module_has_the_same_hash(monkeypatch, without):
+    for name in without:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(module, "_HASH", module._sha256())
+    text = f"time:41 node:10, not in the cache {without}"
+    assert module.digest(text) == sha256(text.encode()).hexdigest()[:16]
+
+
+STEP = 'arrays need numpy; frazil is not on PyPI yet; in a checkout, run: pip install ".[numpy]"'
+
+
+def test_a_package_that_is_installed_and_cannot_be_loaded():
+    """As numpy, whose first import an exception of a signal handler has ended."""
+    said = "cannot load module more than once per process"
+    error = missing_extra("arrays need numpy", "numpy", ImportError(said))
+    assert str(error) == f"{STEP}; if it is installed, start the program again ({said})"

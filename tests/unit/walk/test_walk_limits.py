@@ -5,6 +5,7 @@ from array import array
 import pytest
 
 import frazil
+from frazil.errors import InternalError
 from frazil.generator.request import walk_arguments
 from tests.unit.walk.test_walk import MS, Toy, manual_identity, module, toy
 
@@ -48,12 +49,6 @@ class TestTheShortWay:
         cell = drawn if tick == 10 else 0
         assert ask(t.caller) == tick << 5 | 1 << 2 | cell
 
-    def test_to_the_last_cell(self, toy, ask):
-        t = toy()
-        t.adopt(10, 20)
-        assert [ask(t.caller) & 3 for _ in range(4)] == [0, 1, 2, 3]
-        assert ask(t.caller).wait_ns == MS
-
     def test_a_clock_found_ahead(self, toy, ask):
         t = toy()
         t.adopt(10, 20)
@@ -63,37 +58,12 @@ class TestTheShortWay:
 
 
 class TestTheClaimsEnd:
-    def test_no_wait_for_a_tick_that_is_not_held(self, toy):
-        t = toy()
-        t.adopt(10, 11)
-        assert t.cells(5)[4] == t.module.SPENT
-
-    @pytest.mark.parametrize("late", [0, 1, 2, 50])
-    def test_no_tick_after_it(self, toy, late):
-        t = toy(lead_ms=3)
-        t.adopt(10, 12)
-        t.cells(1)
-        t.identity.ns += (2 + late) * MS
-        assert t.cells(1) == [t.module.SPENT]
-
     def test_an_empty_claim_and_the_first_of_all(self, toy):
         t = toy()
         t.adopt(0, 1)
         assert t.cells(1) == [(0, 1, 0)]
         t.adopt(5, 5)
         assert t.cells(1) == [t.module.SPENT]
-
-    def test_a_queued_claim_that_is_over_stays_so(self, toy):
-        t = toy(tick_ns=0)
-        t.walk.adopt(1, 10, 12, 0, 0, 0)
-        t.walk.queue(1, 5, 9)
-        assert t.cells(12)[8:] == [t.module.SPENT] * 4
-
-    def test_none_is_none(self, toy):
-        t = toy()
-        t.adopt(10, 20)
-        assert t.walk.take_ready(-1) == t.walk.take_ready(0) == []
-        assert t.cells(1) == [(10, 1, 0)]
 
 
 class TestTheWalkBefore:
@@ -252,3 +222,33 @@ def test_a_caller_without_a_walk_raises(module):
     for call in (module.Caller(None), module.Caller(None).__next__):
         with pytest.raises(TypeError, match="never opened"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("text", "end"), [("sign:1=0 sequence:63", 1 << 62), ("sequence:9", 1 << 9)]
+)
+def test_the_walk_ends_at_the_end_of_the_axis(module, text, end):
+    walk = module.Walk(manual_identity(module), *walk_arguments(frazil.scheme(text), 0, None))
+    with pytest.raises(InternalError):
+        walk.adopt(0, end - 1, end + 1, 0, 0, 0)
+    walk.adopt(0, end - 2, end, 0, 0, 0)
+    with pytest.raises(InternalError):
+        walk.prolong(end + 1, 0, 0, 0)
+    assert [walk.poll(), walk.poll()] == [end - 2, end - 1]
+    assert walk.poll().wait_ns == module.SPENT
+
+
+def test_a_counter_of_one_bit(module):
+    scheme = frazil.scheme("node:3 sequence:1")
+    walk = module.Walk(manual_identity(module), *walk_arguments(scheme, 0, None))
+    walk.adopt(5, 0, 2, 0, 0, 0)
+    assert [walk.poll(), walk.poll()] == [10, 11]
+    assert walk.poll().wait_ns == module.SPENT
+
+
+def test_with_a_clock_no_claim_is_queued(module):
+    walk = module.Walk(manual_identity(module), *walk_arguments(frazil.scheme("icicle"), 0, None))
+    walk.adopt(1, 10, 20, 10, 0, MS)
+    with pytest.raises(AssertionError):
+        walk.queue(1, 20, 30)
+    assert not walk.queued

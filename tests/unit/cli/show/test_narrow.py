@@ -126,11 +126,6 @@ def test_a_drawing_that_does_not_fit_is_left_out(monkeypatch):
     assert terminal.wrapped(f"a\n{drawing}b") == "a\nb"
 
 
-def test_numbers_with_their_nouns():
-    shown = [terminal.counted(count, "fault") for count in (0, 1, 2, 1000)]
-    assert shown == ["0 faults", "1 fault", "2 faults", "1,000 faults"]
-
-
 def shown_at(columns, *rows):
     output = io.StringIO()
     made = terminal.Rows("node", "host", "IDs/s", right=("IDs/s",))

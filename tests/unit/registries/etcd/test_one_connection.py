@@ -5,13 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from frazil.errors import ConfigError
-from frazil.registries import connect
-from frazil.registries.etcd.link import Link
 from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
 from tests.tools.proxy import Proxy
-from tests.tools.verbs import ONE_RECORD, mint
-from tests.tools.waiting import until
+from tests.tools.verbs import mint
 from tests.unit.registries.one_connection import OneConnection, open_some
 
 
@@ -30,23 +27,6 @@ class TestOneConnection(OneConnection):
     """See the kit."""
 
 
-def test_each_namespace_asks_for_the_index_once(wire, url, monkeypatch):
-    some, asked, ask = open_some(url, 3), [], Link._ask
-    monkeypatch.setattr(
-        Link,
-        "_ask",
-        lambda self, client, path, *more: asked.append(path) or ask(self, client, path, *more),
-    )
-    again = [connect(url, each.namespace, ONE_RECORD) for each in some]
-    for each in again * 3:
-        mint(each)
-    assert asked.count("maintenance/status") == 3
-    wire.cut()
-    for each in again * 3:
-        mint(each)
-    assert asked.count("maintenance/status") == 6
-
-
 def test_a_reconnection_during_a_request_that_is_refused_is_noticed(wire, url, monkeypatch):
     """The driver reconnects silently; the next answer is from another connection."""
     (registry,) = open_some(url, 1)
@@ -58,16 +38,6 @@ def test_a_reconnection_during_a_request_that_is_refused_is_noticed(wire, url, m
     mint(registry)
     with registry._links.taken() as link:
         assert link.connection > number
-
-
-def test_a_lost_connection_is_replaced_once(wire, url):
-    some = open_some(url, 5)
-    before = wire.opened
-    wire.cut()
-    for each in some:
-        assert mint(each).seen.revision == 1
-    assert wire.opened <= before + 2  # the driver may send on the old one
-    until(lambda: wire.connections == 1, "one connection")
 
 
 def test_a_child_holds_no_copy_of_a_connection_in_use(wire, url):

@@ -116,17 +116,6 @@ class TestShelves:
             claim = grant(registry)
         return registry, claim
 
-    def test_one_round_trip_without_a_conflict(self, member, monkeypatch):
-        registry, claim = member
-        asked = []
-        post = Link.post
-        monkeypatch.setattr(
-            Link, "post", lambda self, path, *more: asked.append(path) or post(self, path, *more)
-        )
-        for more in range(3):
-            assert renew(registry, claim, more).seen.shelf == 1
-        assert asked == ["kv/txn"] * 3
-
     @pytest.mark.parametrize("how", ["lost", "put back", "made again"])
     def test_what_becomes_of_the_first_shelf_is_noticed_on_the_second(
         self, cluster, member, name, how

@@ -110,13 +110,6 @@ class TestUrls:
             "ssl_keyfile": "/k",
         }
 
-    def test_a_password_is_never_shown(self):
-        for url in ("redis://me:secret@one,two/1", "redis://:secret@one"):
-            registry = connect(url, "x", ONE_RECORD)
-            assert "secret" not in registry.url
-            assert ":***@one" in registry.url
-            assert "secret" not in repr(getattr(registry, "link", registry.url))
-
     def test_a_missing_driver_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "redis", None)
         with pytest.raises(ConfigError, match=r'pip install "\.\[redis\]"'):

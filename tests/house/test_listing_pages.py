@@ -1,5 +1,10 @@
-"""docs/reference/configuration.md lists every option of a URL and every key of frazil.toml."""
+"""Two pages list what the code has, and list all of it.
 
+docs/reference/configuration.md lists every option of a URL and every key of frazil.toml;
+docs/how-to/security.md names a test for each defence, and the tests are there.
+"""
+
+import ast
 import re
 from pathlib import Path
 
@@ -59,3 +64,30 @@ def test_the_keys_of_a_table(name, tmp_path):
         for key in re.findall(r"`(\w+)`", cell)
     }
     assert keys == known(caught.value)
+
+
+SECURITY = (ROOT / "docs" / "how-to" / "security.md").read_text(encoding="utf-8")
+NAMED = re.compile(r"`(tests/[\w/]+\.py)::([\w:]+)`")
+DEFENCES = [line for line in SECURITY.splitlines() if line.startswith("| ")]
+
+
+def exists(file: str, name: str) -> bool:
+    """Whether a test of that name, ``Class::test`` or ``test``, is in the file."""
+    body: list[ast.stmt] = ast.parse((ROOT / file).read_text(encoding="utf-8")).body
+    for part in name.split("::"):
+        found = [
+            node
+            for node in body
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == part
+        ]
+        if not found:
+            return False
+        body = found[0].body
+    return name.rpartition("::")[2].startswith("test_")
+
+
+@pytest.mark.parametrize("row", DEFENCES[1:], ids=lambda row: row.split("|")[1].strip())
+def test_each_defence_names_a_test_that_exists(row: str) -> None:
+    named = NAMED.findall(row)
+    assert named
+    assert [each for each in named if not exists(*each)] == []
