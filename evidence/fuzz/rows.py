@@ -34,9 +34,10 @@ class _Ids:
     """The texts id0, id1, … as IDs."""
 
     numeric = False
+    time_column = None
     count = 0
 
-    def texts(self, count: int) -> Any:
+    def texts(self, count: int, _moments: Any) -> Any:
         """The next of them."""
         self.count += count
         numbers = range(self.count - count, self.count)

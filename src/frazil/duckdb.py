@@ -20,6 +20,7 @@ from typing import Any
 
 from frazil.errors import ConfigError
 from frazil.generator.generator import Generator
+from frazil.generator.history import History
 from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
 from frazil.sql.parts import value_of
@@ -37,26 +38,39 @@ _TYPES = {"int64": "BIGINT", "uint64": "UBIGINT", "text": "VARCHAR"}
 
 
 def register(
-    con: duckdb.DuckDBPyConnection, ids: Generator, *, name: str = "frazil", text: bool = False
+    con: duckdb.DuckDBPyConnection,
+    ids: Generator | History,
+    *,
+    name: str = "frazil",
+    text: bool = False,
 ) -> None:
     """Add the functions of a generator to a connection; a second call replaces them.
 
     ``frazil_id()`` is a new ID for each row: BIGINT; UBIGINT if that does not hold every ID of the
     scheme; VARCHAR with ``text=True``. ``frazil_time(id)`` (TIMESTAMPTZ), ``frazil_node(id)``
     and ``frazil_sequence(id)`` read a BIGINT or UBIGINT, as far as the scheme has them, and
-    ``frazil_text(id)`` is the text form. ``name`` replaces ``frazil`` in these names, for a second
-    scheme. Raises ConfigError for another kind of ``ids`` and for a name that is not an identifier.
+    ``frazil_text(id)`` is the text form. With a ``frazil.history``, ``frazil_at(created_at)`` takes
+    the place of ``frazil_id()``: an ID of each row's moment. ``name`` replaces ``frazil`` in these
+    names, for a second scheme. Raises ConfigError for another kind of ``ids`` and for a name that
+    is not an identifier.
     """
-    check_generator(ids)
+    timed = isinstance(ids, History)
+    check_generator(ids, timed=timed)
     if not (name.isidentifier() and name.isascii()):
         raise ConfigError(f"name={name!r} is invalid; use letters, digits and _", value=name)
     kind = column_type(ids.scheme, text=text)
     # The length of the argument's vector is the number of IDs; a function without arguments does
     # not get it.
     _function(
-        con, f"{name}_new", lambda rows: new_column(ids, len(rows), kind), _TYPES[kind], new=True
+        con,
+        f"{name}_new",
+        lambda rows: new_column(ids, len(rows), kind, rows),
+        _TYPES[kind],
+        takes="BIGINT" if timed else "BOOLEAN",
+        new=True,
     )
-    con.execute(f"create or replace temp macro {name}_id() as {name}_new(true)")
+    made = f"at(moment) as {name}_new(epoch_us(moment))" if timed else f"id() as {name}_new(true)"
+    con.execute(f"create or replace temp macro {name}_{made}")
     for function, body in _readers(ids.scheme).items():
         con.execute(f"create or replace temp macro {name}_{function}(id) as {body}")
     if ids.scheme.bits <= 64:
@@ -71,6 +85,7 @@ def _function(
     call: Callable[[Any], Any],
     returns: str,
     *,
+    takes: str = "UBIGINT",
     new: bool = False,
 ) -> None:
     """Register a function of one column; ``new`` says whether each call makes new IDs."""
@@ -82,7 +97,7 @@ def _function(
     con.create_function(
         name,
         lambda column: pa.array(call(column)),
-        ["BOOLEAN" if new else "UBIGINT"],
+        [takes],
         returns,
         type=PythonUDFType.ARROW,
         side_effects=new,

@@ -14,9 +14,10 @@ for each row and an int64 column where the scheme allows it.
 from typing import TYPE_CHECKING
 
 from frazil.generator.generator import Generator
+from frazil.generator.history import History
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
-from frazil.tables.new_column import check_generator, check_new, column_type, new_column
+from frazil.tables.new_column import check_generator, check_new, check_time, column_type, new_column
 from frazil.tables.numbers import fields_of
 
 if TYPE_CHECKING:
@@ -26,19 +27,27 @@ __all__ = ["stamp", "unpack"]
 
 
 def stamp(
-    frame: "pd.DataFrame", column: str, ids: Generator, *, text: bool = False
+    frame: "pd.DataFrame",
+    column: str,
+    ids: Generator | History,
+    *,
+    text: bool = False,
+    time_column: str | None = None,
 ) -> "pd.DataFrame":
     """The frame with a new first column that has one new ID for each row.
 
     The column is int64; uint64 if int64 does not hold every ID of the scheme; ``str`` with
-    ``text=True``. Raises ConfigError if the frame has the column already, and if no integer type
-    holds the IDs.
+    ``text=True``. time_column: a column of moments; each row gets an ID of its own one, and ``ids``
+    is a ``frazil.history``. Raises ConfigError if the frame has the column already, and if no
+    integer type holds the IDs.
     """
-    check_generator(ids)
+    check_generator(ids, timed=time_column is not None)
     check_new(column, frame.columns)
+    check_time(time_column, frame.columns)
     kind = column_type(ids.scheme, text=text)
     stamped = frame.copy()
-    stamped.insert(0, column, new_column(ids, len(frame), kind))
+    moments = None if time_column is None else frame[time_column]
+    stamped.insert(0, column, new_column(ids, len(frame), kind, moments))
     return stamped
 
 

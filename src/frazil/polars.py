@@ -17,11 +17,12 @@ hold an ID.
 
 from frazil.errors import ConfigError
 from frazil.generator.generator import Generator
+from frazil.generator.history import History
 from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.schemes.segments import Segment, assembled
 from frazil.system.extras import needs
-from frazil.tables.new_column import check_generator, check_new, column_type, new_column
+from frazil.tables.new_column import check_generator, check_new, check_time, column_type, new_column
 from frazil.tables.numbers import time_us, whole_words
 
 with needs("frazil.polars needs polars", "polars"):
@@ -30,12 +31,20 @@ with needs("frazil.polars needs polars", "polars"):
 __all__ = ["IdExpressions", "stamp"]
 
 
-def stamp(frame: pl.DataFrame, column: str, ids: Generator, *, text: bool = False) -> pl.DataFrame:
+def stamp(
+    frame: pl.DataFrame,
+    column: str,
+    ids: Generator | History,
+    *,
+    text: bool = False,
+    time_column: str | None = None,
+) -> pl.DataFrame:
     """The frame with a new first column that has one new ID for each row.
 
     The column is Int64; UInt64 if Int64 does not hold every ID of the scheme; String with
-    ``text=True``. Raises ConfigError for a lazy frame, for a frame that has the column already, and
-    if no integer type holds the IDs.
+    ``text=True``. time_column: a column of moments; each row gets an ID of its own one, and ``ids``
+    is a ``frazil.history``. Raises ConfigError for a lazy frame, for a frame that has the column
+    already, and if no integer type holds the IDs.
     """
     given: object = frame
     if isinstance(given, pl.LazyFrame):
@@ -43,10 +52,12 @@ def stamp(frame: pl.DataFrame, column: str, ids: Generator, *, text: bool = Fals
             "a lazy frame makes its columns again at each collect, and its rows would get other "
             "IDs each time; collect it first"
         )
-    check_generator(ids)
+    check_generator(ids, timed=time_column is not None)
     check_new(column, frame.columns)
+    check_time(time_column, frame.columns)
     kind = column_type(ids.scheme, text=text)
-    return frame.select(pl.Series(column, new_column(ids, frame.height, kind)), pl.all())
+    moments = None if time_column is None else frame[time_column]
+    return frame.select(pl.Series(column, new_column(ids, frame.height, kind, moments)), pl.all())
 
 
 @pl.api.register_expr_namespace("frazil")

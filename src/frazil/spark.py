@@ -34,7 +34,7 @@ from frazil.system.extras import needs
 from frazil.system.imports import load
 from frazil.tables.attempt import make_attempt
 from frazil.tables.audit import Audit, check_audited
-from frazil.tables.new_column import check_kept, check_new
+from frazil.tables.new_column import check_kept, check_new, check_time
 from frazil.tables.numbers import time_us, whole_words
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def stamp(
     path: str | None = None,
     once: bool = False,
     text: bool = False,
+    time_column: str | None = None,
     **options: Unpack[TaskOptions],
 ) -> "DataFrame":
     """The frame with a new first column that has one new ID for each row, made now and kept.
@@ -61,6 +62,8 @@ def stamp(
     url, scheme and ``options`` (namespace, fields, lead, timeout, token) are those of
     ``frazil.open``; the lead is 1 s and the timeout 60 s if not given. ``path`` and ``once`` are
     described above; ``path`` must not exist. The column is a BIGINT, or a STRING with ``text``.
+    ``time_column``: a column of moments; each row gets an ID of its own one, as by
+    ``frazil.history``, and each attempt of a task uses up the past of one node number.
 
     Raises ConfigError for a streaming frame, for a frame that has the column already, for a store
     that executors cannot share, and for a scheme that does not fit a BIGINT.
@@ -73,9 +76,15 @@ def stamp(
         )
     check_kept(path, once=once)
     check_new(column, df.columns)
+    check_time(time_column, df.columns)
     one_host = _is_one_host(df.sparkSession)
     attempt = make_attempt(
-        column, url, scheme, "Spark", one_host=one_host, text=text, unsigned=False, **options
+        *(column, url, scheme, "Spark"),
+        one_host=one_host,
+        text=text,
+        unsigned=False,
+        time_column=time_column,
+        **options,
     )
     kind = types.LongType() if attempt.kind == "int64" else types.StringType()
     fields = [types.StructField(column, kind, nullable=False), *df.schema.fields]

@@ -75,6 +75,7 @@ LAZY = {"numpy", "pyarrow"}
 LAZY_MODULES = (
     "cli.files.stamping",
     "cli.files.typed_files",
+    "cli.new_ids",
     "cli.show.audit_report",
     "schemes.arrays",
     "schemes.columns",

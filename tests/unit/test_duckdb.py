@@ -49,3 +49,15 @@ def test_as_a_default_and_in_another_name(con: duckdb.DuckDBPyConnection) -> Non
             register(con, i, name="x; drop table t")
         with pytest.raises(ConfigError, match="generator"):
             register(con, i())  # type: ignore[arg-type]
+
+
+def test_rows_of_the_past():
+    frazil.declare_past("memory:", namespace="duckdb", start="2017-01-01")
+    with duckdb.connect() as con, frazil.history("memory:", namespace="duckdb") as past:
+        register(con, past)
+        con.execute("set timezone = 'UTC'")
+        made = "timestamp '2020-05-01' + interval (i) second as made from range(5000) t(i)"
+        con.execute(f"create table t as select frazil_at(made) as id, made from (select {made})")
+        wrong = "count(*) filter (frazil_time(id) <> made::timestamptz)"
+        assert con.sql(f"select count(distinct id), {wrong} from t").fetchall() == [(5000, 0)]
+        assert con.sql("select frazil_time(frazil_at(max(made)::timestamptz)) = max(made) from t")

@@ -40,3 +40,22 @@ def test_what_is_no_id_is_missing(kind: str) -> None:
         unpack(pd.Series([1.5]))
     with pytest.raises(LayoutError, match="128 bits"):
         unpack(pd.Series([1]), "globalid-128")
+
+
+def test_rows_of_the_past() -> None:
+    frame = pd.DataFrame({"made": pd.to_datetime(["2020-05-01", "2019-01-01"], utc=True)})
+    frazil.declare_past("memory:", namespace="pandas", start="2017-01-01")
+    with frazil.history("memory:", namespace="pandas") as past:
+        stamped = stamp(frame, "id", past, time_column="made")
+        assert stamped["id"].dtype == np.int64
+        assert (unpack(stamped["id"])["time"] == frame["made"]).all()
+        assert list(stamp(frame, "id", past, text=True, time_column="made")["id"].str.len())
+        with pytest.raises(ConfigError, match="no column 'other'; it has made"):
+            stamp(frame, "id", past, time_column="other")
+        with pytest.raises(ConfigError, match=r"must be a generator of frazil\.open, not History"):
+            stamp(frame, "id", past)
+    with (
+        frazil.open("memory:") as ids,
+        pytest.raises(ConfigError, match=r"must be a history of frazil\.history"),
+    ):
+        stamp(frame, "id", ids, time_column="made")

@@ -65,3 +65,16 @@ def test_fields_that_are_not_there() -> None:
         read.time("tickets")
     with pytest.raises(LayoutError, match="128 bits"):
         read.node("globalid-128")
+
+
+def test_rows_of_the_past():
+    frame = pl.DataFrame({"made": ["2020-05-01", "2019-01-01"]}).select(
+        pl.col("made").str.to_datetime()
+    )
+    frazil.declare_past("memory:", namespace="polars", start="2017-01-01")
+    with frazil.history("memory:", namespace="polars") as past:
+        stamped = stamp(frame, "id", past, time_column="made")
+        times = stamped.select(pl.col("id").frazil.time().dt.replace_time_zone(None))
+        assert times["id"].to_list() == frame["made"].to_list()
+        with pytest.raises(ConfigError, match="no column 'other'"):
+            stamp(frame, "id", past, time_column="other")

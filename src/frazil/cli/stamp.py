@@ -34,6 +34,8 @@ from frazil.cli.files.streams import open_output
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
+from frazil.generator.generator import Generator
+from frazil.generator.history import History
 from frazil.generator.local import open_request
 from frazil.generator.request import Request
 
@@ -58,6 +60,12 @@ _LEAD_US = 1_000_000
     "--format", "given", type=_FORMAT, help="The input's format, instead of that by its ending."
 )
 @click.option("--to", type=_FORMAT, help="The output's format, instead of that by its ending.")
+@click.option(
+    "--time-column",
+    metavar="NAME",
+    help="A column of moments: each row gets an ID of its own moment, which is past. The past must "
+    "be declared (frazil claims --declare-past-from), and a run uses up that of one node number.",
+)
 @file_options
 @click.option(
     "--types",
@@ -97,6 +105,7 @@ def command(
       frazil stamp people.csv -o people.parquet
       frazil stamp 'events/*/*.parquet' --memory 2GiB -o stamped.parquet
       frazil stamp orders.jsonl.gz --column order_id --prefix order_ -o stamped.jsonl.gz
+      frazil stamp orders.parquet --time-column created_at -o stamped.parquet
       zcat log.csv.gz | frazil stamp - --format csv --delimiter ';' > stamped.csv
     """
     check_extra()
@@ -129,25 +138,36 @@ def _stamp(
     force: bool,
     column: str,
     last: bool,
+    time_column: str | None,
     memory: Memory,
     **options: Any,
 ) -> dict[str, Any]:
     """Write the output, and return how many rows it has and its first and last ID."""
     from frazil.cli.files.database import connect
     from frazil.cli.files.reading import Reading
-    from frazil.cli.files.stamping import Ids, Place, stamp
+    from frazil.cli.files.stamping import Place, stamp
+    from frazil.cli.new_ids import Ids
 
     with (
         tempfile.TemporaryDirectory(prefix="frazil-stamp-") as folder,
         open_output(output, files, force=force) as file,
-        open_request(request) as generator,
+        _maker(request, time_column) as generator,
         connect(memory.database_bytes, Path(folder)) as database,
         progress("stamping") as update,
     ):
         reading = Reading(files, kind, Path(folder), database, memory, **options)
-        ids = Ids(generator)
+        ids = Ids(generator, time_column)
         stamp(reading, Place(column, last), kind_out, file, ids, update)
     return {"rows": ids.count, "first": ids.first, "last": ids.last}
+
+
+def _maker(request: Request, time_column: str | None) -> Generator | History:
+    """What makes the IDs: of now, or of the past."""
+    if time_column is None:
+        return open_request(request)
+    history = History(request, None, None)
+    history.claim()
+    return history
 
 
 def _default_lead_us(request: Request) -> int:

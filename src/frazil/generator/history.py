@@ -181,7 +181,7 @@ class History:
 
 def declare(request: Request, start_us: int) -> None:
     """Declare the past of the namespace of a request; see ``declare_past``."""
-    registry, deadline_ns = _connected(request), boot_ns() + request.timeout_us * 1000
+    registry, deadline_ns = past_registry(request), boot_ns() + request.timeout_us * 1000
     terms = registry.terms
     start = max(0, -(-(start_us - terms.epoch_us) // terms.tick_us))
     verb = registry.declare_past
@@ -190,7 +190,7 @@ def declare(request: Request, start_us: int) -> None:
 
 def _claimed(request: Request, start_us: int | None, stop_us: int | None) -> tuple[Claim, Registry]:
     """A region that includes these moments, and the registry that granted it."""
-    registry, layout = _connected(request), request.scheme.layout
+    registry, layout = past_registry(request), request.scheme.layout
     start = -1 if start_us is None else layout.tick_at(start_us)
     stop = 0 if stop_us is None else layout.tick_at(stop_us, up=True)
     deadline_ns = boot_ns() + request.timeout_us * 1000
@@ -206,7 +206,7 @@ def _claimed(request: Request, start_us: int | None, stop_us: int | None) -> tup
     )
 
 
-def _connected(request: Request) -> PastRegistry:
+def past_registry(request: Request) -> PastRegistry:
     """The registry of a request. Raises ConfigError if it grants nothing of the past."""
     url, layout = request.url, request.scheme.layout
     if url.opened_by.maker != "registry" or url.kind == "static":

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 from frazil.errors import ClaimLost
+from frazil.generator.generator import Generator
+from frazil.generator.history import History, past_registry
 from frazil.generator.local import open_request
 from frazil.generator.request import Request
 from frazil.inputs.url import UrlInput
@@ -37,21 +39,27 @@ class Attempt:
 
     ``kind`` is that of ``column_type``. ``is_complete``: whether
     the whole table was made before, so that this attempt would give its rows other IDs.
+    ``time_column``: the column of the rows' moments, for IDs of the past.
     """
 
     request: Request
     column: str
     kind: str
     is_complete: Callable[[], bool] | None = None
+    time_column: str | None = None
 
     def arrow_batches(self, batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         """Batches with the new column as their first, for ``mapInArrow``."""
         import pyarrow as pa
 
         self._check()
-        with open_request(self.request) as ids:
+        ids: Generator | History = open_request(self.request)
+        if self.time_column is not None:
+            ids = History(self.request, None, None)
+        with ids:
             for batch in batches:
-                new = pa.array(new_column(ids, batch.num_rows, self.kind))
+                moments = None if self.time_column is None else batch.column(self.time_column)
+                new = pa.array(new_column(ids, batch.num_rows, self.kind, moments))
                 names = [self.column, *batch.schema.names]
                 yield pa.RecordBatch.from_arrays([new, *batch.columns], names)
 
@@ -91,6 +99,7 @@ def make_attempt(
     text: bool,
     unsigned: bool,
     is_complete: Callable[[], bool] | None = None,
+    time_column: str | None = None,
     **options: Unpack[TaskOptions],
 ) -> Attempt:
     """The attempt for the arguments of a ``stamp``.
@@ -101,4 +110,6 @@ def make_attempt(
     request = make_request(url, scheme, **(USUAL | options))
     check_reach(request, engine, one_host=one_host)
     kind = column_type(request.scheme, text=text, unsigned=unsigned)
-    return Attempt(request, column, kind, is_complete)
+    if time_column is not None:
+        past_registry(request)
+    return Attempt(request, column, kind, is_complete, time_column)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.errors import ConfigError
 from frazil.generator.generator import Generator
+from frazil.generator.history import History
 from frazil.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
@@ -35,18 +36,31 @@ def column_type(scheme: Scheme, *, text: bool = False, unsigned: bool = True) ->
     )
 
 
-def check_generator(ids: object) -> None:
-    """Raise ConfigError for what is no generator."""
-    if not isinstance(ids, Generator):
-        raise ConfigError(f"ids must be a generator of frazil.open, not {type(ids).__name__}")
+def check_generator(ids: object, *, timed: bool = False) -> None:
+    """Raise ConfigError for what is no generator; timed: for what is no history."""
+    if not isinstance(ids, History if timed else Generator):
+        what = "a history of frazil.history" if timed else "a generator of frazil.open"
+        raise ConfigError(f"ids must be {what}, not {type(ids).__name__}")
 
 
-def new_column(ids: Generator, count: int, kind: str) -> "NDArray[Any]":
-    """``count`` new IDs; ``kind`` is that of ``column_type``."""
-    if kind == "int64":
-        return ids.array(count, "int64")
-    array = ids.array(count)
+def new_column(
+    ids: Generator | History, count: int, kind: str, moments: Any = None
+) -> "NDArray[Any]":
+    """``count`` new IDs; ``kind`` is that of ``column_type``. moments: the rows', for a history."""
+    made: Any = ids  # one signature for each dtype
+    dtype = "int64" if kind == "int64" else "uint64"
+    array: NDArray[Any]
+    array = made.at_many(moments, dtype) if isinstance(ids, History) else made.array(count, dtype)
     return ids.scheme.format_many(array) if kind == "text" else array
+
+
+def check_time(time_column: str | None, columns: Any) -> None:
+    """Raise ConfigError if a table has no such column of moments."""
+    if time_column is not None and time_column not in list(columns):
+        raise ConfigError(
+            f"the table has no column {time_column!r}; it has {', '.join(map(str, columns))}",
+            value=time_column,
+        )
 
 
 def check_new(column: str, columns: Any) -> None:

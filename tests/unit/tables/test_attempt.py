@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import frazil
 from frazil.errors import ClaimLost, ConfigError
 from frazil.minting import make_request
 from frazil.tables.attempt import Attempt, make_attempt
@@ -130,3 +131,25 @@ def test_what_is_there_is_not_touched(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "some"):
         with pytest.raises(ConfigError, match="exists already"):
             make_parts(path)
+
+
+def test_rows_of_the_past(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path}/a.db"
+    frazil.init(url, new=True)
+    frazil.declare_past(url, start="2017-01-01")
+    made = make_attempt(
+        "id", url, "icicle", "x", one_host=True, text=False, unsigned=True, time_column="when"
+    )
+    moments = pa.array([1588334400_000_000, 1546300800_000_000], pa.timestamp("us", "UTC"))
+    batch = pa.record_batch({"when": moments})
+    attempts = [list(made.arrow_batches(iter([batch, batch]))) for _ in range(2)]
+    ids = [n for batches in attempts for each in batches for n in each["id"].to_pylist()]
+    assert len(set(ids)) == 8
+    assert frazil.scheme().unpack_many(ids)["time"].tolist()[:2] == [
+        moment.replace(tzinfo=None) for moment in moments.to_pylist()
+    ]
+    with pytest.raises(ConfigError, match="has no claims of the past"):
+        make_attempt(
+            "id", "icicle://a", "icicle", "x", one_host=True, text=False, unsigned=True,
+            time_column="when",
+        )  # fmt: skip

@@ -285,7 +285,7 @@ def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:
     import pyarrow as pa
     from duckdb.func import PythonUDFType
 
-    from frazil.cli.files.stamping import as_arrow
+    from frazil.cli.new_ids import as_arrow
     from frazil.schemes import arrays
 
     def decode(column: Any) -> Any:

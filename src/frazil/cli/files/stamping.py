@@ -21,16 +21,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import frazil
 from frazil.cli._signals import whole
 from frazil.cli.files.database import check_rows, check_text, fraction_read, unreadable
 from frazil.cli.files.paths import shown
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.tables import Table, column, json_rows, literal, numbered, table_of
 from frazil.cli.files.typed_files import Batches, check_types, direct, write_typed
+from frazil.cli.new_ids import Ids, one_text
 from frazil.errors import ConfigError
-from frazil.schemes.arrays import ints
 from frazil.sql.parts import quoted
+from frazil.tables.new_column import check_time
 
 _TEXTS = ("varchar", "enum", "interval")
 
@@ -42,47 +42,6 @@ class Place(NamedTuple):
 
     column: str
     last: bool
-
-
-class Ids:
-    """New IDs of a generator, in arrays; counts them and keeps the first and the last.
-
-    ``numeric``: whether every ID is a number that fits a signed column of 64 bits.
-    """
-
-    first: str | None = None
-    last: str | None = None
-    count = 0
-
-    def __init__(self, generator: frazil.Generator) -> None:
-        self._generator, self._scheme = generator, generator.scheme
-        self._plain = self._scheme.encoding == "decimal" and self._scheme.bits <= 64
-        self.numeric = self._plain and self._scheme.signed_safe and not self._scheme.prefix
-
-    def numbers(self, count: int) -> Any:
-        """The next IDs as an Arrow array of int64; only if they are ``numeric``."""
-        return as_arrow(self._next(count).view(np.int64))
-
-    def texts(self, count: int) -> Any:
-        """The next IDs as an Arrow array of strings."""
-        row = self._next(count)
-        if self._plain:
-            texts = pc.cast(as_arrow(row), pa.string())
-            parts = one_text(self._scheme.prefix), texts, one_text("")
-            return pc.binary_join_element_wise(*parts) if self._scheme.prefix else texts
-        # Every encoding but decimal has one width, so the array is its own buffer.
-        encoded = self._scheme.codec.encode_array(row)
-        if self._scheme.encoding == "decimal":
-            return pa.array(encoded.astype(str))
-        return _as_texts(np.ascontiguousarray(encoded), np.arange(count + 1) * encoded.itemsize)
-
-    def _next(self, count: int) -> Any:
-        row = self._generator.array(count)
-        if count:
-            first, self.last = map(self._scheme.format, ints(row[[0, -1]]))
-            self.first = self.first or first
-            self.count += count
-        return row
 
 
 def stamp(
@@ -111,6 +70,7 @@ def stamp(
             return
         rows = typed or _by_duckdb(reading)
         _check_new(reading, place.column, rows.schema.names)
+        check_time(ids.time_column, rows.schema.names)
         made = pa.field(place.column, pa.int64() if ids.numeric else pa.string())
         at = len(rows.schema) if place.last else 0
         schema = rows.schema.insert(at, made)
@@ -118,7 +78,8 @@ def stamp(
         def stamped() -> Iterator[Any]:
             column = ids.numbers if ids.numeric else ids.texts
             for batch in rows.read():
-                yield batch.add_column(at, made, column(batch.num_rows))
+                moments = batch.column(ids.time_column) if ids.time_column else None
+                yield batch.add_column(at, made, column(batch.num_rows, moments))
                 report()
 
         write_typed(to, file, replace(rows, schema=schema, read=stamped), place.column)
@@ -162,8 +123,11 @@ def _texts(
     reading: Reading, typed: Batches | None, place: Place, to: str, ids: Ids
 ) -> Iterator[memoryview | bytes]:
     """The header of CSV, and the rows with new IDs."""
+    moment = "NULL"
     if reading.kind == to == "jsonl" and not reading.keys:
-        query = f"SELECT {_copied_json(place)} {json_rows(reading)}"
+        if ids.time_column:
+            moment = f"json_extract_string(json, {literal(_json_key(ids.time_column))})"
+        query = f"SELECT {_copied_json(place)}, {moment} {json_rows(reading)}"
     else:
         rows, names = _registered(reading, typed) if typed else table_of(reading)
         if reading.kind != "csv" or reading.header:
@@ -174,14 +138,17 @@ def _texts(
                 mark = reading.head.delimiter
                 csv.writer(header, delimiter=mark, lineterminator="\n").writerow(named)
                 yield header.getvalue().encode()
+        check_time(ids.time_column, names)
+        if ids.time_column:
+            moment = column(list(names).index(ids.time_column))
         types = reading.database.sql(f"{rows} LIMIT 0").types if names else []
-        query = f"SELECT {_row_text(to, reading, names, types, place)} FROM ({rows})"
+        query = f"SELECT {_row_text(to, reading, names, types, place)}, {moment} FROM ({rows})"
     for batch in _run(reading, query)[1]:
-        column = batch.column(0)
-        if column.null_count:
+        row, moments = batch.columns
+        if row.null_count:
             check_text(reading)
             _check_new(reading, place.column, [place.column])
-        yield joined(column, ids.texts(len(column)), to, place)
+        yield joined(row, ids.texts(len(row), moments), to, place)
 
 
 def _registered(reading: Reading, rows: Batches) -> Table:
@@ -246,11 +213,16 @@ def _copied_json(place: Place) -> str:
 
     Every value stays as it was written.
     """
-    key = "/" + place.column.replace("~", "~0").replace("/", "~1")
-    fits = f"json_type(json) = 'OBJECT' AND NOT json_exists(json, {literal(key)})"
+    key = literal(_json_key(place.column))
+    fits = f"json_type(json) = 'OBJECT' AND NOT json_exists(json, {key})"
     inner = "trim(json[2:-2], ' \t\r')"
     text = _row([inner], place)
     return f"CASE WHEN {fits} THEN CASE WHEN {inner} = '' THEN '' ELSE {text} END END"
+
+
+def _json_key(column: str) -> str:
+    """The pointer to a key of an object."""
+    return "/" + column.replace("~", "~0").replace("/", "~1")
 
 
 def _row(fields: Sequence[str], place: Place, mark: str = "', '") -> str:
@@ -326,28 +298,3 @@ def _json_value(value: str, kind: Any, depth: int = 0) -> str:
         fields = ", ".join(f"{quoted(name)} := {part}" for name, part in made.items())
         whole = f"struct_pack({fields})"
     return f"CASE WHEN {value} IS NOT NULL THEN {whole} END"
-
-
-# --- arrays
-#
-# ``pa.array`` and ``pa.scalar`` import pandas where it is installed, to recognise its types. That
-# takes a second and 60 MB, more than an audit of a million IDs.
-
-
-def as_arrow(numbers: Any, valid: Any = None) -> Any:
-    """An array of numpy, of integers, as one of Arrow. valid: an array of which are not null."""
-    bits = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
-    data = pa.py_buffer(np.ascontiguousarray(numbers))
-    return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [bits, data])
-
-
-def _as_texts(data: Any, ends: Any) -> Any:
-    """An array of texts in one buffer. ends: where each begins, and where the last one ends."""
-    ends = pa.py_buffer(np.asarray(ends, np.int32))
-    return pa.StringArray.from_buffers(ends.size // 4 - 1, ends, pa.py_buffer(data))
-
-
-def one_text(text: str) -> Any:
-    """A text as a scalar of Arrow."""
-    data = text.encode()
-    return _as_texts(data, [0, len(data)])[0]

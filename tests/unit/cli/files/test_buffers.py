@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from frazil.cli.files.stamping import as_arrow, one_text
+from frazil.cli.new_ids import as_arrow, one_text
 
 COMMANDS = """
 import sys

@@ -1,0 +1,84 @@
+"""``frazil stamp --time-column``: each row of any format gets an ID of its own moment."""
+
+import json
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
+
+import frazil
+
+MOMENTS = ["2020-05-01T12:00:00Z", "2019-01-01 00:00:00", "2020-05-01 17:30:00.5+05:30"]
+TABLE = {"made": MOMENTS, "note": ["a", 'b "c"', "d"]}
+US = [1588334400_000_000, 1546300800_000_000, 1588334400_500_000]
+TIMES = [datetime.fromtimestamp(us / 1e6, UTC).replace(tzinfo=None) for us in US]
+
+
+@pytest.fixture
+def url(tmp_path):
+    url = f"sqlite://{tmp_path}/claims.db"
+    frazil.init(url, new=True)
+    frazil.declare_past(url, start="2017-01-01")
+    return url
+
+
+def csv_file(path):
+    arrow_csv.write_csv(pa.table(TABLE), path)
+
+
+def jsonl_file(path):
+    rows = zip(*TABLE.values(), strict=True)
+    path.write_text("".join(json.dumps(dict(zip(TABLE, row, strict=True))) + "\n" for row in rows))
+
+
+def parquet_file(path):
+    moments = pa.array(US, pa.timestamp("us", "Asia/Tokyo"))
+    parquet.write_table(pa.table(TABLE | {"made": moments}), path)
+
+
+def ids_in(path):
+    if path.suffix == ".parquet":
+        return parquet.read_table(path)["id"].to_pylist()
+    if path.suffix == ".jsonl":
+        return [int(json.loads(line)["id"]) for line in path.read_text().splitlines()]
+    return arrow_csv.read_csv(path)["id"].to_pylist()
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("to", ["csv", "jsonl", "parquet"])
+def test_each_format(call, url, tmp_path, kind, to):
+    source, out = tmp_path / f"in.{kind}", tmp_path / f"out.{to}"
+    {"csv": csv_file, "jsonl": jsonl_file, "parquet": parquet_file}[kind](source)
+    result = call("stamp", str(source), "--time-column", "made", "-o", str(out), "--url", url)
+    assert result.exit_code == 0, result.stderr
+    ids = ids_in(out)
+    assert len(set(ids)) == 3
+    assert frazil.scheme().unpack_many(ids)["time"].tolist() == TIMES
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+def test_a_column_that_is_not_there(call, url, tmp_path, kind, to):
+    source = tmp_path / f"in.{kind}"
+    {"csv": csv_file, "parquet": parquet_file}[kind](source)
+    out = str(tmp_path / f"out.{to}")
+    result = call("stamp", str(source), "--time-column", "when", "-o", out, "--url", url)
+    assert "the table has no column 'when'; it has made, note" in " ".join(result.stderr.split())
+
+
+def test_a_moment_that_cannot_be_read(call, url, tmp_path):
+    (tmp_path / "in.csv").write_text("made\nyesterday\n")
+    result = call("stamp", str(tmp_path / "in.csv"), "--time-column", "made", "--url", url)
+    assert result.exit_code != 0
+    told = " ".join(result.stderr.split())
+    assert "a moment cannot be read: Invalid isoformat string: 'yesterday'" in told
+
+
+def test_a_past_that_is_unknown(call, tmp_path):
+    csv_file(tmp_path / "in.csv")
+    url = f"sqlite://{tmp_path}/claims.db"
+    frazil.init(url, new=True)
+    result = call("stamp", str(tmp_path / "in.csv"), "--time-column", "made", "--url", url)
+    assert "--declare-past-from" in result.stderr
