@@ -55,7 +55,7 @@ def claim_past(
     now = min(terms.tick_at(now_us), terms.end)
     known, (start, stop) = known_from(record, terms), region
     start, stop = known if start < 0 and known is not None else start, stop or now
-    if known is None or start < known:
+    if known is None or start < known or (region[0] < 0 and known >= now):
         raise unknown_past(terms, known)
     if not start < stop <= now:
         raise ConfigError(
