@@ -243,7 +243,8 @@ class PastCells:
         return LayoutError(
             f"{place}{moment_text(us)} is outside of this history, which begins at "
             f"{moment_text(limit[0])} and ends before {moment_text(limit[1])}; give start= and "
-            "stop= that include it; a later moment than now gets no ID",
+            "stop= that include it; the past begins where it was declared (frazil claims URL "
+            "--declare-past-from) and ends now",
             **where,
             field="time",
             value=us,

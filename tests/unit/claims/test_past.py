@@ -98,7 +98,7 @@ def test_without_a_word_the_past_begins_a_minute_after_the_guard():
     world.tick(TERMS.wait_ticks)
     world.grant(1)
     first = NOW + TERMS.wait_ticks + MARGIN
-    with pytest.raises(ConfigError, match="unused before .*--declare-past-from"):
+    with pytest.raises(ConfigError, match=r"unused before .*--declare-past-from"):
         world.claim_past()
     world.tick(2 * MARGIN)
     with pytest.raises(ConfigError, match="unused before"):
