@@ -164,7 +164,7 @@ class History:
             if self._closed:
                 raise closed()
             region, me = self.claim(), get_ident()
-            if region.user == me:
+            if region.user == me and region.lock.locked():
                 raise TryLater(
                     "this signal handler interrupted a call of the same history; make the ID after "
                     "the handler has returned"

@@ -90,8 +90,8 @@ class PastCells:
         ticks = claim.until - claim.start
         self._per_tick = max(1, min(per_tick, (1 << _CELL_BITS) // ticks))
         self._spill = MOST_SPILL_US // terms.tick_us
-        self._few: dict[int, int] = {}
-        self._runs: tuple[_Run, ...] = ()
+        # In one value, so that an exception of a signal handler leaves both or none
+        self._kept: tuple[tuple[_Run, ...], dict[int, int]] = (), {}
         self._last = -1, -1  # the tick of the last single row, and that of its cell
 
     def one(self, us: int) -> tuple[int, int]:
@@ -103,9 +103,10 @@ class PastCells:
         while (used := self._used(at)) >= self._per_tick:
             at += 1
             self._check_spill(tick, at)
-        self._few[at] = self._few.get(at, 0) + 1
+        few = self._kept[1]
+        few[at] = few.get(at, 0) + 1
         self._last = tick, at
-        if len(self._few) > _FEW:
+        if len(few) > _FEW:
             self._fold()
         return at, used
 
@@ -132,7 +133,7 @@ class PastCells:
             ticks //= self._terms.tick_us
             at, sequences = self._placed(ticks)
             firsts, sizes = _groups(at)
-            self._runs = self._merged(at[firsts], sizes)  # before any of these cells is used
+            self._kept = self._merged(at[firsts], sizes), {}  # before one of these cells is used
             take(place, at, sequences)
         return order
 
@@ -144,7 +145,7 @@ class PastCells:
         firsts, sizes = _groups(ticks)
         if (
             len(ticks)
-            and not any(run.meets(ticks) for run in self._runs)
+            and not any(run.meets(ticks) for run in self._kept[0])
             and sizes.max() <= per_tick
         ):
             return ticks, rows - np.repeat(firsts, sizes)
@@ -185,12 +186,12 @@ class PastCells:
         return low, wanted - free(low) + used
 
     def _used_before(self, ticks: Any) -> Any:
-        return sum(run.used_before(ticks) for run in self._runs)
+        return sum(run.used_before(ticks) for run in self._kept[0])
 
     def _used(self, tick: int) -> int:
         """How many cells of a tick are used."""
-        used = self._few.get(tick, 0)
-        for run in self._runs:
+        used = self._kept[1].get(tick, 0)
+        for run in self._kept[0]:
             i = int(run.ticks.searchsorted(tick))
             if i < len(run.ticks) and run.ticks[i] == tick:
                 used += int(run.before[i + 1] - run.before[i])
@@ -202,14 +203,14 @@ class PastCells:
             import numpy as np
         except ImportError:
             return
-        if self._few:
-            ticks = np.array(sorted(self._few), np.int64)
-            counts = np.array([self._few[tick] for tick in ticks.tolist()], np.int64)
-            self._runs, self._few = self._merged(ticks, counts), {}
+        if few := self._kept[1]:
+            ticks = np.array(sorted(few), np.int64)
+            counts = np.array([few[tick] for tick in ticks.tolist()], np.int64)
+            self._kept = self._merged(ticks, counts), {}
 
     def _merged(self, ticks: Any, counts: Any) -> "tuple[_Run, ...]":
         """The runs with more used cells."""
-        runs = [*self._runs, _run(ticks, counts)]
+        runs = [*self._kept[0], _run(ticks, counts)]
         while len(runs) > 1:
             first, second = runs[-2:]
             if first.ticks[-1] < second.ticks[0]:

@@ -131,3 +131,12 @@ def test_without_numpy_single_rows_stay_in_a_dict(monkeypatch):
 def test_a_tick_with_more_cells_than_a_word_counts():
     wide = cells(0, 1 << 40, 1 << 62)
     assert many(wide, [7000, 7001])[1].tolist() == [0, 1]
+
+
+def test_long_runs_are_not_copied_again(monkeypatch):
+    monkeypatch.setattr("frazil.generator.past_cells._LONG", 4)
+    few = cells(0, 1000, 1)
+    for first in range(0, 40, 4):
+        many(few, [us * 1000 for us in range(first, first + 4)])
+    assert len(few._kept[0]) == 10
+    assert many(few, [0, 7_000])[0].tolist() == [40, 41]

@@ -320,3 +320,35 @@ def test_slots_on_shelves_are_those_of_one_table(held, count, now, guard, deploy
     assert [parts.get(n) for n in range(48)] == [one.get(n) for n in range(48)]
     one.void_tokens(), parts.void_tokens()
     assert list(parts.stored()) == list(one.stored())
+
+
+def test_the_past_is_declared_for_all_shelves(store):
+    tick = TERMS.tick_at(T0)
+    member = store.member()
+    with pytest.raises(ConfigError, match="declare-past-from"):
+        member.tell(member.claim_past, (5, tick))
+    assert isinstance(member.tell(member.declare_past, 3), LastSeen)
+    store.steps.clear()
+    others = [store.member(count) for count in (SHELVES, 1, 8)]
+    pasts = [other.tell(other.claim_past, (5, tick)) for other in others]
+    assert len({past.slot for past in pasts}) == 3
+    assert all((past.start, past.until, past.token) == (5, tick, "") for past in pasts)
+    assert store.member().look().past_from == 3
+    store.steps.clear()
+    for shelf in range(SHELVES):
+        other, claim = on(store, shelf)
+        other.go_on(claim, 5)
+    assert set(store.steps) == {1}
+
+
+def test_a_loss_on_one_shelf_makes_the_past_of_all_unknown(store):
+    tick = TERMS.tick_at(T0)
+    member = store.member()
+    member.tell(member.declare_past, 3)
+    del store.records["orders\x1f2"]
+    assert isinstance(member.tell(member.claim_past, (5, tick)), Wait)
+    store.ms += WAIT_MS
+    member.ask()
+    with pytest.raises(ConfigError, match="declare-past-from"):
+        member.tell(member.claim_past, (5, tick))
+    assert member.look().past_from is None
