@@ -9,8 +9,9 @@ moment in the order of the call, also where they spill. With ``free(t)``, the nu
 before tick t, that is one formula for all rows: row i gets the free cell with the number
 ``max(free(t_i), that of row i - 1, plus 1)``, which is a running maximum.
 
-Numbers of used cells are kept in sorted arrays, each at least twice as long as the next one: 16
-bytes for each tick that was used, and few merges. Those of single rows are in a dict first.
+Numbers of used cells are kept in sorted arrays, 16 bytes for each tick that was used. Each array
+is at least twice as long as the next one, or all before it, so that few are joined. Those of single
+rows are in a dict first.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,42 +33,13 @@ MOST_SPILL_US = 3_600_000_000
 _CELL_BITS = 62
 _FEW = 1 << 16
 _BLOCK = 1 << 15
-_LONG = 1 << 20
 
 
 class _Run(NamedTuple):
-    """Ticks in order, and how many cells are used before each of them, and before the end.
-
-    Both are the beginnings of the last two arrays, which may have room for more.
-    """
+    """Ticks in order, and how many cells are used before each of them, and before the end."""
 
     ticks: "NDArray[np.int64]"
     before: "NDArray[np.int64]"
-    all_ticks: "NDArray[np.int64]"
-    all_before: "NDArray[np.int64]"
-
-    def followed_by(self, run: "_Run") -> "_Run":
-        """Both as one; ``run`` is later. It writes behind this one, which stays as it is."""
-        import numpy as np
-
-        size, end = len(self.ticks), len(self.ticks) + len(run.ticks)
-        ticks, before = self.all_ticks, self.all_before
-        if end >= len(before):
-            ticks, before = np.empty(2 * end, np.int64), np.empty(2 * end + 1, np.int64)
-            ticks[:size], before[: size + 1] = self.ticks, self.before
-        ticks[size:end] = run.ticks
-        np.add(run.before[1:], self.before[-1], out=before[size + 1 : end + 1])
-        return _Run(ticks[:end], before[: end + 1], ticks, before)
-
-    def merged_with(self, run: "_Run") -> "_Run":
-        """Both as one."""
-        import numpy as np
-
-        ticks = np.concatenate((self.ticks, run.ticks))
-        order = np.argsort(ticks, kind="stable")
-        counts = np.concatenate((np.diff(self.before), np.diff(run.before)))[order]
-        firsts, _ = _groups(ticks[order])
-        return _run(ticks[order][firsts], np.add.reduceat(counts, firsts))
 
     def meets(self, ticks: Any) -> bool:
         """Whether one of these ticks, which are in order, may have used cells."""
@@ -125,6 +97,7 @@ class PastCells:
         if outside.any():
             row = int(outside.argmax())
             raise self._outside(int(us[row]), index=row)
+        settled = len(self._kept[0])
         order = np.argsort(us, kind="stable") if (us[1:] < us[:-1]).any() else None
         ordered = us if order is None else us[order]
         for low in range(0, len(us), _BLOCK):
@@ -133,8 +106,9 @@ class PastCells:
             ticks //= self._terms.tick_us
             at, sequences = self._placed(ticks)
             firsts, sizes = _groups(at)
-            self._kept = self._merged(at[firsts], sizes), {}  # before one of these cells is used
+            self._kept = (*self._kept[0], _run(at[firsts], sizes)), {}  # before a cell is used
             take(place, at, sequences)
+        self._settle(settled)
         return order
 
     def _placed(self, ticks: Any) -> Any:
@@ -206,22 +180,22 @@ class PastCells:
         if few := self._kept[1]:
             ticks = np.array(sorted(few), np.int64)
             counts = np.array([few[tick] for tick in ticks.tolist()], np.int64)
-            self._kept = self._merged(ticks, counts), {}
+            runs = self._kept[0]
+            self._kept = (*runs, _run(ticks, counts)), {}
+            self._settle(len(runs))
 
-    def _merged(self, ticks: Any, counts: Any) -> "tuple[_Run, ...]":
-        """The runs with more used cells."""
-        runs = [*self._kept[0], _run(ticks, counts)]
+    def _settle(self, settled: int) -> None:
+        """Join the runs after the first ``settled`` ones, and with those what is as short."""
+        runs = list(self._kept[0])
+        if settled < len(runs):
+            runs[settled:] = [_joined(runs[settled:])]
         while len(runs) > 1:
             first, second = runs[-2:]
-            if first.ticks[-1] < second.ticks[0]:
-                if len(first.ticks) >= _LONG:
-                    break
-                runs[-2:] = [first.followed_by(second)]
-            elif len(first.ticks) < 2 * len(second.ticks):
-                runs[-2:] = [first.merged_with(second)]
-            else:
+            behind = first.ticks[-1] < second.ticks[0]
+            if len(first.ticks) >= (_BLOCK if behind else 2 * len(second.ticks)):
                 break
-        return tuple(runs)
+            runs[-2:] = [_joined(runs[-2:])]
+        self._kept = tuple(runs), self._kept[1]
 
     def _us(self, tick: int) -> int:
         return self._terms.us_at(tick)
@@ -258,7 +232,22 @@ def _run(ticks: Any, counts: Any) -> _Run:
 
     before = np.zeros(len(ticks) + 1, np.int64)
     np.cumsum(counts, out=before[1:])
-    return _Run(ticks, before, ticks, before)
+    return _Run(ticks, before)
+
+
+def _joined(runs: "list[_Run]") -> _Run:
+    """Runs as one."""
+    import numpy as np
+
+    if len(runs) == 1:
+        return runs[0]
+    ticks = np.concatenate([run.ticks for run in runs])
+    counts = np.concatenate([np.diff(run.before) for run in runs])
+    if (ticks[1:] > ticks[:-1]).all():
+        return _run(ticks, counts)
+    order = np.argsort(ticks, kind="stable")
+    firsts, _ = _groups(ticks[order])
+    return _run(ticks[order][firsts], np.add.reduceat(counts[order], firsts))
 
 
 def _groups(ticks: Any) -> Any:

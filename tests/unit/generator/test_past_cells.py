@@ -134,7 +134,7 @@ def test_a_tick_with_more_cells_than_a_word_counts():
 
 
 def test_long_runs_are_not_copied_again(monkeypatch):
-    monkeypatch.setattr("frazil.generator.past_cells._LONG", 4)
+    monkeypatch.setattr("frazil.generator.past_cells._BLOCK", 4)
     few = cells(0, 1000, 1)
     for first in range(0, 40, 4):
         many(few, [us * 1000 for us in range(first, first + 4)])
