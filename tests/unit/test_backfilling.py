@@ -301,3 +301,17 @@ def test_independent_stores(tmp_path):
     parts[1].claim_past = away
     with pytest.raises(RegistryUnavailable):
         frazil.history(registry=registry, timeout=0)
+
+
+def test_a_file_keeps_it_through_a_power_cut(declared, monkeypatch):
+    registry = connect(declared, "default", ICICLE)
+    step, synced = registry._file.step, []
+
+    def recorded(**options):
+        synced.append(options["synced"])
+        return step(**options)
+
+    monkeypatch.setattr(registry._file, "step", recorded)
+    frazil.history(registry=registry)
+    frazil.mint(1, registry=registry)
+    assert synced == [True, False]

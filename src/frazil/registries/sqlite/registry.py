@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from frazil.claims.claim import Snapshot
+from frazil.claims.claim import Claim, Lost, Snapshot, VerbRequest, Wait
 from frazil.claims.record import JUMP_US, Record
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.inputs.duration import offset_text
@@ -83,6 +83,7 @@ class SqliteRegistry(RecordRegistry):
         self.path = Path(os.path.realpath(path))
         self._file = ClaimsFile(self.path, busy_us / 1e6)
         self._settled = False
+        self._lasting = False  # whether a step must survive a power cut
 
     def _place(self, url: Url, _: Options) -> tuple[int | None, Path]:
         """The only node number to grant, if any, and the file."""
@@ -98,7 +99,8 @@ class SqliteRegistry(RecordRegistry):
                 require_folder(self.path)
                 self._settled = True
             try:
-                with self._file.step(synced=not self.terms.timed) as (db, incarnation):
+                synced = self._lasting or not self.terms.timed
+                with self._file.step(synced=synced) as (db, incarnation):
                     record = self._load(db)
                     yield record, incarnation
                     self._store(db, record)
@@ -110,6 +112,14 @@ class SqliteRegistry(RecordRegistry):
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         return apart(lambda: super(SqliteRegistry, self).perform(verb))
+
+    def claim_past(self, ask: VerbRequest, region: tuple[int, int]) -> Claim | Wait | Lost:
+        """See PastRegistry. A power cut loses no claim, because a person may declare it unused."""
+        self._lasting = True
+        try:
+            return super().claim_past(ask, region)
+        finally:
+            self._lasting = False
 
     def look(self) -> Snapshot | None:
         return apart(super().look) if self.path.exists() else None
