@@ -221,8 +221,10 @@ _NO_ANSWER = "RegistryUnavailable: "
 _TOO_SHORT = "grants last longer than its horizon; raise it"
 
 
-def applied(store: UrlStore, *excepted: str) -> None:
+def applied(store: UrlStore, *excepted: str, because: str = "") -> int:
     """The store keeps the contract, and all checks apply but those that are named.
+
+    because: a reason why others do not apply, whose number is returned.
 
     A check of a store that did not answer in time is run once more, and so, with a horizon of a
     minute, is a check that a slow machine needs a longer horizon for.
@@ -241,4 +243,6 @@ def applied(store: UrlStore, *excepted: str) -> None:
         if slow:
             store.url = re.sub(r"horizon=\w+", "horizon=60s", store.url)
             check_registry(store, only=slow)
-    assert report.names("not applicable") - _MAYBE == set(excepted), str(report)
+    others = {each.name for each in report.results if because and each.reason == because}
+    assert report.names("not applicable") - _MAYBE - others == set(excepted), str(report)
+    return len(others)

@@ -17,9 +17,10 @@ import pytest
 
 from frazil.claims.claim import Claim, LastSeen, Terms, VerbRequest
 from frazil.claims.record import Record
-from frazil.claims.slots import Slot, SlotTable
+from frazil.claims.slots import SlotTable
 from frazil.errors import LayoutExhausted
-from tests.simulation.canaries import ReleasesTooMuch
+from tests.conformance.wrong import NoFloor
+from tests.simulation.canaries import ForgetsGrants, NoToken, ReleasesTooMuch, Rereads
 from tests.unit.walk.test_walk import interpreted
 
 TICK_US = 1000
@@ -251,50 +252,14 @@ def test_no_schedule_repeats_an_id(shape, options):
     assert most == 1 << sum(shape[:3])
 
 
-class NoFloor(Record):
-    """Grants from the clock alone, as a lease does."""
-
-    def floor(self, n):
-        return 0
-
-
-class NoToken(Record):
-    """Lets anybody renew and release."""
-
-    def _held(self, ask):
-        return ask.held, self.slots.get(ask.held.slot)._replace(until=ask.held.until, start=0)
-
-
-class NoHold(Record):
-    """Forgets what it granted."""
-
-    def grant(self, *arguments):
-        reply = super().grant(*arguments)
-        if isinstance(reply, Claim):
-            self.slots.put(reply.slot, Slot(0, 0, reply.token))
-        return reply
-
-
-@pytest.mark.parametrize("broken", [NoFloor, NoToken, ReleasesTooMuch, NoHold])
+@pytest.mark.parametrize("broken", [NoFloor, NoToken, ReleasesTooMuch, ForgetsGrants])
 def test_a_broken_record_is_caught(broken):
     world = type("Broken", (World,), {"record_type": broken})
     _, _, path = explore(world, 2, 0, 1, 2, limit=20_000)
     assert path is not None
 
 
-class Rereading(interpreted().Walk):
-    """Follows the clock with ``==`` where ``<=`` is meant: an earlier tick is entered again."""
-
-    def ready(self):
-        due = self.due(self.identity.now_ns())
-        if self.held and not self.fresh and due < self.tick and self.start <= due < self.until:
-            self.tick = due - 1
-            self.enter(due)
-            return 0
-        return super().ready()
-
-
 def test_a_broken_walk_is_caught():
-    world = type("Broken", (World,), {"walk_type": Rereading})
+    world = type("Broken", (World,), {"walk_type": Rereads})
     _, _, path = explore(world, 2, 0, 1, 2, backs=1, limit=20_000)
     assert path is not None

@@ -1,8 +1,8 @@
 """One Redis or Valkey is restarted and emptied, its clock stepped, under live generators."""
 
+import json
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -79,22 +79,18 @@ def test_a_loss_while_the_clock_is_back(fleet):
 
 
 POOL = "sign:1=0 time:41 node:6 sequence:16 @1ms since 2025-01-01T00:00:00Z"
-WORKER = Path(__file__).parent / "workers" / "lives"
 
 
-@pytest.mark.parametrize("lives", [100, pytest.param(500, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("rounds", [25, pytest.param(125, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("flavour", BY_NIGHT)
-def test_short_lives(place, flavour, lives):
+def test_short_lives(place, flavour, rounds):
     crew = Processes(place)
     try:
         with Server(flavour, persistent=True) as server:
             url = initialise(f"{server.url}?timeout=20s", POOL)
-            order = {"url": url, "scheme": POOL, "n": 8, "lives": lives, "at_once": 4}
-            workers = [crew.start(WORKER, name=f"w{i}", **order) for i in range(4)]
-            for worker in workers:
-                crew.finish(worker)
-            assert errors(place) == []
-            assert count(place) == (4 * 8 * lives, 0)
-            assert server.info("commandstats")["cmdstat_evalsha"]["calls"] > 4 * lives
+            said = crew.run("crowd", url=url, scheme=POOL, crowd=16, rounds=rounds, n=8)
+            assert (json.loads(said), errors(place)) == ({"failed": 0}, [])
+            assert count(place) == (16 * 8 * rounds, 0)
+            assert server.info("commandstats")["cmdstat_evalsha"]["calls"] > 16 * rounds
     finally:
         crew.close()

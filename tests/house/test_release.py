@@ -20,14 +20,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_keeps_the_schema(path):
-    check = [
-        sys.executable,
-        "-m",
-        "check_jsonschema",
-        "--builtin-schema",
-        "vendor.github-workflows",
-    ]
-    said = subprocess.run([*check, str(path)], capture_output=True, text=True, check=False)
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema"]
+    command = [*check, "vendor.github-workflows", str(path)]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert said.returncode == 0, said.stdout
 
 

@@ -135,18 +135,8 @@ def cut_again_and_again(place: Path, kind: str, broken: str = "") -> tuple[int, 
 
 def initialise(url: str, layout: str, namespace: str) -> None:
     """Say that a namespace is new, in a process that leaves no file open."""
-    command = [
-        sys.executable,
-        "-m",
-        "frazil",
-        "init",
-        "--new",
-        url,
-        "-s",
-        layout,
-        "--namespace",
-        namespace,
-    ]
+    command = [sys.executable, "-m", "frazil", "init", "--new", url, "-s", layout]
+    command += ["--namespace", namespace]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 

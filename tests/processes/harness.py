@@ -138,6 +138,12 @@ def issued(place: Path, pattern: str = "*.u64") -> "np.ndarray[Any, np.dtype[np.
     return np.concatenate(parts)
 
 
+def size(place: Path, name: str) -> int:
+    """How many bytes of IDs a worker has written so far."""
+    path = place / f"{name}.u64"
+    return path.stat().st_size if path.exists() else 0
+
+
 def count(place: Path, pattern: str = "*.u64") -> tuple[int, int]:
     """How many IDs were issued, and how many of them repeat an earlier one."""
     ids = np.sort(issued(place, pattern))

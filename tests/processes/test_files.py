@@ -11,17 +11,12 @@ import pytest
 
 from tests.canary import canary
 from tests.needs import needs
-from tests.processes.harness import NARROW, ONE_SLOT, WIDE, count, errors, initialise
+from tests.processes.harness import NARROW, ONE_SLOT, WIDE, count, errors, initialise, size
 from tests.tools.waiting import until
 
 NOBODY, DAEMON, GROUP = 65534, 1, 54321
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="becoming other users needs root")
-
-
-def size(place, name):
-    path = place / f"{name}.u64"
-    return path.stat().st_size if path.exists() else 0
 
 
 def at_work(place, name, words=5000):

@@ -10,13 +10,8 @@ import pytest
 
 import frazil
 from tests.canary import canary
-from tests.processes.harness import ONE_SLOT, count, errors, held, initialise, issued
+from tests.processes.harness import ONE_SLOT, count, errors, held, initialise, issued, size
 from tests.tools.waiting import until
-
-
-def size(place, name):
-    path = place / f"{name}.u64"
-    return path.stat().st_size if path.exists() else 0
 
 
 def pause(crew, place, url, broken=""):

@@ -8,17 +8,12 @@ import pytest
 
 from tests.canary import canary
 from tests.needs import needs
-from tests.processes.harness import WIDE, clock_set_to, count, errors
+from tests.processes.harness import WIDE, clock_set_to, count, errors, size
 from tests.tools.waiting import until
 
 # The clock stands at one of these when a process starts: each second start finds it an hour back,
 # and every moment of the hour before comes again.
 CLOCKS = ["2026-03-01 13:00:00", "2026-03-01 12:00:00"]
-
-
-def at_work(worker, file):
-    """Wait for the first IDs, or for an end that the test will find."""
-    until(lambda: worker.poll() is not None or (file.exists() and file.stat().st_size), "an ID")
 
 
 def live_and_die(crew, place, url, times, broken="", age_s=0.0):
@@ -35,7 +30,8 @@ def live_and_die(crew, place, url, times, broken="", age_s=0.0):
             lead="1s" if life % 10 == 9 else 0,
             nap_s=0,
         )
-        at_work(worker, place / f"life-{life}.u64")
+        ended = worker.poll  # the test will find why
+        until(lambda: ended() is not None or size(place, f"life-{life}"), "an ID")  # noqa: B023
         time.sleep(max(random.uniform(0, 0.1), born + age_s - time.monotonic()))
         worker.send_signal(signal.SIGKILL)
         worker.wait()

@@ -69,21 +69,10 @@ def asked(url, folder, document, *options, namespace="shop", parameters="", phas
     plan.write_text(PLAN.format(namespace=namespace, parameters=parameters), encoding="utf-8")
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(plan), "run"]
     command += [str(document), "--url", url, "--checks", "all", "--phases", phases]
-    command += [
-        "--generation-deterministic",
-        "--suppress-health-check",
-        "all",
-        "--no-color",
-        *options,
-    ]
-    done = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=folder,
-        check=False,
-    )
+    command += ["--generation-deterministic", "--suppress-health-check", "all", "--no-color"]
+    command += options
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(command, **pipes, text=True, cwd=folder, check=False)
     return done.stdout, done.returncode
 
 

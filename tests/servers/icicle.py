@@ -42,8 +42,3 @@ class Caller:
             self.say(*arguments)
         assert before == (self.client.type(self.key) == "hash" and self.state())
         return str(caught.value)
-
-
-def cells(ids):
-    """The tick and the sequence of each ID."""
-    return [((n >> 22), n & 4095) for n in ids]

@@ -11,10 +11,10 @@ import pytest
 
 from evidence.benchmarks import engine_dask
 from frazil import dask
-from frazil.errors import ClaimLost, ConfigError
+from frazil.errors import ClaimLost
 from tests.needs import needs
 from tests.servers.redis import Server
-from tests.stack.engines import ROWS, stamped_with_a_death
+from tests.stack.engines import ROWS, refuses, stamped_with_a_death
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the loss of a worker, in many ways
 
@@ -68,11 +68,7 @@ def test_what_workers_cannot_share_is_refused(
 ) -> None:
     table = engine_dask._table(10)
     assert dask._is_one_host(cluster)
-    for url in ("memory:", "static:7"):
-        with pytest.raises(ConfigError, match="cannot be shared"):
-            dask.stamp(table, "id", url)
+    refuses(lambda url: dask.stamp(table, "id", url), "memory:", "static:7")
     elsewhere = SimpleNamespace(address="tcp://10.0.0.7:8786")
     monkeypatch.setattr(cluster, "scheduler", elsewhere)
-    for url in ("sqlite:", "redis://localhost"):
-        with pytest.raises(ConfigError, match="cannot be shared"):
-            dask.stamp(table, "id", url)
+    refuses(lambda url: dask.stamp(table, "id", url), "sqlite:", "redis://localhost")

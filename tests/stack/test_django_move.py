@@ -5,20 +5,16 @@ import re
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
 
 import httpx
 import psycopg
 import pytest
 
-from tests.needs import needs
+from tests.servers.gunicorn import gunicorn
 from tests.servers.postgres import postgres
 from tests.tools.waiting import until
 
-needs("gunicorn", "old and new workers of a real server")
-
 ROWS = 50_000
-LISTENING = re.compile(r"Listening at: (http://127\.0\.0\.1:\d+)")
 SETTINGS = """
 INSTALLED_APPS = ["frazil.django", *(f"django.contrib.{{name}}" for name in (
     "admin", "auth", "contenttypes", "messages", "sessions")), "shop"]
@@ -144,22 +140,9 @@ class Project:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    @contextmanager
     def serving(self):
-        """It behind gunicorn with two workers; the URL of it."""
-        log = self.folder / "log"
-        command = [sys.executable, "-m", "gunicorn", "--workers=2", "--bind=127.0.0.1:0"]
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [*command, "django.core.wsgi:get_wsgi_application()"],
-                cwd=self.folder, env=self.environment, stdout=output, stderr=output,
-            )  # fmt: skip
-        try:
-            until(lambda: LISTENING.search(log.read_text()), "gunicorn listens")
-            yield LISTENING.search(log.read_text())[1]
-        finally:
-            process.terminate()
-            process.wait(60)
+        application = "django.core.wsgi:get_wsgi_application()"
+        return gunicorn(self.folder, self.environment, self.folder / "log", application)
 
 
 class Clients:

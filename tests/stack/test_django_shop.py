@@ -4,12 +4,10 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +15,13 @@ import httpx
 import pytest
 
 import frazil
-from tests.needs import needs
+from tests.servers.gunicorn import gunicorn
 from tests.servers.postgres import Postgres, postgres
 from tests.tools.waiting import until
 
 SHOP = Path(__file__).resolve().parents[2] / "examples" / "django_shop"
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 BULK = 10_000
-LISTENING = re.compile(r"Listening at: (http://127\.0\.0\.1:\d+)")
 
 
 def environment(server: Postgres) -> dict[str, str]:
@@ -46,29 +43,6 @@ def manage(server: Postgres, *arguments: str) -> str:
     return done.stdout
 
 
-@contextmanager
-def serving(server: Postgres, log: Path) -> Iterator[str]:
-    """The shop behind gunicorn with two workers of one loaded app; the URL of it."""
-    needs("gunicorn", "forks of a loaded Django")
-    command = [sys.executable, "-m", "gunicorn", "--preload", "--workers=2", "--threads=2"]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, "--bind=127.0.0.1:0", "shop.wsgi"],
-            cwd=SHOP,
-            env=environment(server),
-            stdout=output,
-            stderr=output,
-        )
-    try:
-        until(lambda: LISTENING.search(log.read_text()), "gunicorn listens")
-        found = LISTENING.search(log.read_text())
-        assert found
-        yield found[1]
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
     with postgres() as running:
@@ -86,7 +60,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shop(server: Postgres, log: Path) -> Iterator[str]:
-    with serving(server, log) as url:
+    with gunicorn(SHOP, environment(server), log, "shop.wsgi", "--preload", "--threads=2") as url:
         yield url
 
 

@@ -9,10 +9,9 @@ from pyarrow import parquet
 
 from evidence.benchmarks import engine_spark
 from frazil import spark
-from frazil.errors import ConfigError
 from tests.needs import needs
 from tests.servers.redis import Server
-from tests.stack.engines import ROWS, stamped_with_a_death
+from tests.stack.engines import ROWS, refuses, stamped_with_a_death
 
 # pyspark says that it was not tried with pandas 3, of which nothing is used here.
 pytestmark = pytest.mark.filterwarnings("ignore:.*[Pp]andas.*3")
@@ -50,12 +49,8 @@ def test_what_executors_cannot_share_is_refused(
     session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = session.range(3)
-    for url in ("memory:", "static:7"):
-        with pytest.raises(ConfigError, match="cannot be shared"):
-            spark.stamp(table, "new", url)
+    refuses(lambda url: spark.stamp(table, "new", url), "memory:", "static:7")
     assert spark._is_one_host(session)
     monkeypatch.setattr(session.sparkContext, "master", "spark://elsewhere:7077")
     assert not spark._is_one_host(session)
-    for url in ("sqlite:", "redis://localhost"):
-        with pytest.raises(ConfigError, match="cannot be shared"):
-            spark.stamp(table, "new", url)
+    refuses(lambda url: spark.stamp(table, "new", url), "sqlite:", "redis://localhost")

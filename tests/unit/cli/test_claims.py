@@ -50,13 +50,15 @@ def test_set_up_and_unused(call):
     assert call("claims", "--json").stdout == "[]\n"
 
 
-def test_held_and_free(call):
-    """A verb makes the claim, because an idle generator releases its claim soon."""
+def test_held_and_free(call, own_state_directory):
+    """Nothing is written. A verb makes the claim: an idle generator releases its claim soon."""
     s = scheme("uniqueid-spread", fields={"cluster": 3})
     call("init", "--namespace", "orders", "-s", "uniqueid-spread", "--new")
     registry = connect("sqlite:", "orders", s)
     claim = registry.grant(ask_of(LastSeen()), 1000)
     assert isinstance(claim, Claim)
+    (path,) = own_state_directory.rglob("claims.db")
+    before = path.read_bytes()
     shown = call("claims", "--namespace", "orders").stdout
     (line,) = json.loads(call("claims", "--namespace", "orders", "--json").stdout)
     assert line["node"] == 0
@@ -70,6 +72,8 @@ def test_held_and_free(call):
     assert line["since"] == moment_text(claim.now_us)
     for text in ("cluster=3", line["host"], line["since"][:10], line["until"][11:-1]):
         assert text in shown
+    assert call("claims").stdout.startswith("sqlite: has no namespace 'default'")
+    assert path.read_bytes() == before
     registry.release(ask_of(LastSeen(), claim), claim.start + 1)
     (line,) = json.loads(call("claims", "--namespace", "orders", "--json").stdout)
     assert (line["state"], line["host"], line["since"]) == ("free", None, None)

@@ -33,12 +33,6 @@ def test_more_than_one_chunk(call, monkeypatch):
     assert len(ids) == len(set(ids)) == 4321
 
 
-def test_calls_do_not_repeat_each_other(call):
-    ids = [call("mint", "-n", "100").stdout for _ in range(20)]
-    lines = "".join(ids).splitlines()
-    assert len(set(lines)) == 2000
-
-
 def test_text_form(call):
     call("init", "--namespace", "orders", "-s", "tsid", "--new")
     result = call("mint", "--namespace", "orders", "-s", "tsid", "--prefix", "order_", "--check")

@@ -76,20 +76,9 @@ def test_a_width_can_be_demanded() -> None:
 # --- the value
 
 
-def test_bits_and_positions_of_roles() -> None:
+def test_bits_of_roles() -> None:
     spread = LAYOUTS["spread"]
     assert [spread.bits_of(role) for role in ("time", "run", "node", "sequence")] == [42, 0, 11, 6]
-    assert spread.positions("time") == tuple(range(63, 21, -1))
-    assert spread.positions("node") == (*range(4, 12), *range(13, 16))
-    assert spread.positions("run") == ()
-    assert [field.name for field in spread.fields] == [
-        "time",
-        "sequence",
-        "node",
-        "mode",
-        "cluster",
-    ]
-    assert LAYOUTS["discord"].positions("node") == tuple(range(12, 22))
     with pytest.raises(LayoutError, match="fixed"):
         spread.positions("fixed")
 

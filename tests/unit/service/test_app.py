@@ -200,9 +200,6 @@ def test_wrong_methods(client, method, path, allowed):
         "/v1",
         "/v1/plain",
         "/v1/plain/id/",
-        "/v1/plain/../plain/x",
-        "/v1//id",
-        "/%2e%2e/etc",
     ],
 )
 def test_nothing_there(client, path):

@@ -100,6 +100,13 @@ def test_health_needs_no_token_and_shows_little(service):
     assert mine["namespace"] == "a"
 
 
+def test_metrics_are_of_the_namespaces_of_the_token(service):
+    assert 'namespace="b"' not in ask(service, "/metrics", ADMIN).text
+    for name in "ab":
+        assert f'namespace="{name}"' in ask(service, "/metrics", ALL).text
+    assert list(ask(service, "/readyz", ADMIN).json()["namespaces"]) == ["a"]
+
+
 def test_no_cross_origin_reading(service):
     headers = {"Origin": "https://evil.example", "Authorization": f"Bearer {ALL}"}
     reply = service.client.get("/v1/a/id", headers=headers)

@@ -25,6 +25,10 @@ SPEC = Path(__file__).resolve().parents[2] / "evidence" / "model"
 MODEL = (SPEC / "claims.tla").read_text(encoding="utf-8")
 SMALL = (SPEC / "claims.cfg").read_text(encoding="utf-8")
 
+FAILOVER = (SPEC / "failover.cfg").read_text(encoding="utf-8")
+PARTS = {
+    name: (SPEC / f"{name}.cfg").read_text("utf-8") for name in ("after", "replicas", "shelves")
+}
 GRANTS = {"verbs": '{"grant"}'}
 RENEWS = {"verbs": '{"grant", "renew"}'}
 RELEASES = {"verbs": '{"grant", "release"}'}
@@ -54,9 +58,8 @@ CANARIES = {
 }
 
 
-def configuration(**constants: object) -> str:
-    """The small configuration with different constants."""
-    text = SMALL
+def configuration(text: str = SMALL, **constants: object) -> str:
+    """A small configuration with different constants."""
     for name, value in constants.items():
         text, found = re.subn(rf"(?m)^( +{name} = ).*$", rf"\g<1>{value}", text)
         assert found == 1
@@ -174,3 +177,48 @@ def test_names_are_those_of_the_code(value, parts, not_modelled):
     own = {name.removesuffix("_us") for name in declared}
     own = {"slot" if name == "slots" else name for name in own}
     assert own - not_modelled == names
+
+
+# --- a failover; earlier rules, and each rule left out, repeat a cell
+
+LATER = {"end": 8, "behind": 3}
+RULES = {
+    "the first to ask decides": ({}, ("wait", "heed", "continued", "reach", "boot clock")),
+    "wait": ({}, ("wait",)),
+    "heed": (LATER, ("heed",)),
+    "continued": ({"horizon": 3, "end": 8, "hung": 1}, ("continued",)),
+    "holders report": (LATER, ("holders report",)),
+    "boot clock": (LATER | {"steps": 1}, ("boot clock",)),
+    "tokens void": ({}, ("tokens void",)),
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("module", "text"), [("failover", FAILOVER), *PARTS.items()])
+def test_a_part_holds(tmp_path, module, text):
+    tlc = run(tmp_path, text, module)
+    assert tlc.holds, tlc.output
+    assert tlc.states > 10_000
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_of_a_failover_left_out_is_found(tmp_path, name):
+    constants, left_out = RULES[name]
+    broken = "{" + ", ".join(f'"{rule}"' for rule in left_out) + "}"
+    tlc = run(tmp_path, configuration(FAILOVER, **constants, broken=broken), "failover")
+    assert tlc.violated == "NoCellTwice", tlc.output
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("part", "canary"),
+    [
+        (part, canary)
+        for part in PARTS
+        for canary in sorted(canaries_of((SPEC / f"{part}.tla").read_text("utf-8")))
+    ],
+)
+def test_a_rule_of_a_part_left_out_is_found(tmp_path, part, canary):
+    tlc = run(tmp_path, configuration(PARTS[part], broken='{"' + canary + '"}'), part)
+    assert tlc.violated, tlc.output
