@@ -10,7 +10,6 @@ import math
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,6 +18,7 @@ from typing import Any
 
 import frazil
 from tests.browser.window import ID, LINE, START, Browser, Page, Service, launched, sync_playwright
+from tests.tools.beside import beside
 
 __all__ = ["FOLDER", "NAMES", "take"]
 
@@ -84,20 +84,9 @@ def opened(browser: Browser, service: Service, name: str) -> Iterator[Page]:
 @contextmanager
 def member(url: str, rate_hz: int) -> Iterator[None]:
     """Run a member of the namespace that issues IDs at a rate."""
-    over = threading.Event()
-
-    def issue() -> None:
-        with frazil.open(url, namespace="orders") as ids:
-            while not over.wait(0.05):
-                ids.take(max(1, rate_hz // 20))
-
-    thread = threading.Thread(target=issue)
-    thread.start()
-    try:
+    ids = frazil.open(url, namespace="orders")
+    with ids, beside(lambda: ids.take(max(1, rate_hz // 20)), 0.05):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def renamed(route: Any) -> None:

@@ -8,21 +8,13 @@ from importlib.resources import files
 
 import pytest
 
-from frazil.service.tokens import hash_of
-from tests.browser.window import ID, LINE, claims_of, expect
+from tests.browser.window import ID, LINE, claims_of, expect, token
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 WIDTHS = (390, 768, 1280)
 THEMES = ("light", "dark")
 TOKEN = "frazil_for_this_test"
-GUARDED = f"""
-[namespaces.orders]
-[[tokens]]
-name = "view"
-hash = "{hash_of(TOKEN)}"
-namespaces = ["*"]
-scopes = ["inspect"]
-"""
+GUARDED = "[namespaces.orders]\n" + token("view", "inspect", secret=TOKEN)
 FINDINGS = """
 async () => {
   const wanted = ({ tags }) => !tags.some((tag) => tag === "deprecated" || tag.endsWith("aaa"));

@@ -4,23 +4,14 @@ import re
 
 import pytest
 
-from frazil.service.tokens import hash_of
-from tests.browser.window import ID, LINE, claims_of, expect
+from tests.browser.window import ID, LINE, claims_of, expect, token
 
 PARTS = ["inspect", "plan", "watch"]
 TOKEN = "frazil_for_this_test"
 GUARDED = f"""
 [namespaces.orders]
-[[tokens]]
-name = "boss"
-hash = "{hash_of(TOKEN)}"
-namespaces = ["*"]
-scopes = ["issue", "inspect", "admin"]
-[[tokens]]
-name = "view"
-hash = "{hash_of(TOKEN + "view")}"
-namespaces = ["*"]
-scopes = ["inspect"]
+{token("boss", "issue", "inspect", "admin", secret=TOKEN)}
+{token("view", "inspect", secret=TOKEN + "view")}
 """
 
 

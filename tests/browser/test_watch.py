@@ -7,8 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,6 +14,7 @@ import pytest
 import frazil
 from tests.browser.window import CONFIG, START, claims_of, expect
 from tests.servers.redis import Server
+from tests.tools.beside import beside
 
 
 def answer(page, title):
@@ -25,22 +24,6 @@ def answer(page, title):
 def space(page, name):
     """Return what the list says of a namespace."""
     return page.locator(".space").filter(has=page.get_by_role("button", name=name, exact=True))
-
-
-@contextmanager
-def asking(ids):
-    """Requests IDs all the time; an idle node gives its claim back."""
-    over = threading.Event()
-
-    def ask():
-        while not over.wait(0.01):
-            ids()
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    yield
-    over.set()
-    thread.join()
 
 
 def extent(bar):
@@ -70,7 +53,7 @@ def test_a_claim_is_seen_while_it_is_held(start, open_page, tmp_path):
     page = open_page(start(f'[namespaces.mine]\nregistry = "{url}"\nkeep = "100ms"\n'), "#watch")
     summary = page.locator(".summary")
     expect(summary).to_contain_text("0 of 1,024 node numbers are held; 0 idle, 1 free.")
-    with frazil.open(url, namespace="mine") as ids, asking(ids):
+    with frazil.open(url, namespace="mine") as ids, beside(ids, 0.01):
         expect(summary).to_contain_text("1 of 1,024 node numbers are held.")
         expect(page.get_by_role("row").filter(has_text=f":{os.getpid()}")).to_contain_text("left")
         expect(page.get_by_role("status")).to_contain_text("1 of 1,024")  # it is read out

@@ -16,7 +16,7 @@ needs("chromium", "the console in a browser")
 
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright  # noqa: E402
 
-from tests.unit.service.conftest import START, Service  # noqa: E402
+from tests.unit.service.conftest import START, Service, token  # noqa: E402
 
 __all__ = [
     "CONFIG",
@@ -34,6 +34,7 @@ __all__ = [
     "launched",
     "strays",
     "sync_playwright",
+    "token",
 ]
 
 PATIENCE_MS = 15_000

@@ -1,7 +1,6 @@
 """Faults of members: a pause beyond the claim, kill -9, a store that is unavailable for a while."""
 
 import signal
-import threading
 import time
 from contextlib import contextmanager
 
@@ -11,6 +10,7 @@ import frazil
 from tests.faults.fleet import TIGHT
 from tests.servers.redis import Server
 from tests.servers.stores import store
+from tests.tools.beside import beside
 from tests.tools.waiting import until
 
 
@@ -89,22 +89,14 @@ def returned():
 @contextmanager
 def pauses():
     """The times between two looks at the clock, a hundredth of a second apart if all goes well."""
-    looks_s, ended = [0.0], threading.Event()
+    looks_s, last_s = [0.0], [time.monotonic()]
 
-    def watch():
-        last_s = time.monotonic()
-        while not ended.wait(0.01):
-            now_s = time.monotonic()
-            looks_s.append(now_s - last_s)
-            last_s = now_s
+    def look():
+        last_s.append(time.monotonic())
+        looks_s.append(last_s[-1] - last_s[-2])
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
+    with beside(look, 0.01):
         yield looks_s
-    finally:
-        ended.set()
-        watcher.join()
 
 
 def first_words(wire, count):

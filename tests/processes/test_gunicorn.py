@@ -4,8 +4,8 @@ import http.client
 import signal
 import socket
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -51,16 +51,10 @@ def load(port):
     """IDs from the master and all four workers, and who issued them."""
     answers = [ask(port, "/")]
 
-    def client():
-        answers.extend([ask(port, f"/{BATCH}") for _ in range(25)])
-
     deadline = time.monotonic() + 30
     while len({worker for _, worker, _ in answers[1:]}) < 4 and time.monotonic() < deadline:
-        clients = [threading.Thread(target=client) for _ in range(8)]
-        for thread in clients:
-            thread.start()
-        for thread in clients:
-            thread.join()
+        with ThreadPoolExecutor(8) as pool:
+            answers += pool.map(lambda _: ask(port, f"/{BATCH}"), range(200))
     return answers
 
 

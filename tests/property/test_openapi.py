@@ -8,9 +8,8 @@ from copy import deepcopy
 import pytest
 
 from frazil.service.http.openapi import DOCUMENT
-from frazil.service.tokens import hash_of
 from tests.needs import needs
-from tests.unit.service.conftest import Service
+from tests.unit.service.conftest import Service, token
 
 needs("schemathesis", "the OpenAPI document against the live service")
 
@@ -23,13 +22,6 @@ registry = "memory:?horizon=1s"
 scheme = "tsid"
 prefix = "order_"
 registry = "memory:"
-"""
-TOKENS = f"""
-[[tokens]]
-name = "all"
-hash = "{hash_of(TOKEN)}"
-namespaces = ["*"]
-scopes = ["issue", "inspect", "admin"]
 """
 # A schema cannot describe layouts, times and IDs exactly: some values that match it are refused.
 PLAN = """
@@ -88,7 +80,7 @@ def test_every_answer_is_one_of_those_promised(tmp_path, namespace):
 
 @pytest.mark.long
 def test_nothing_that_needs_a_token_is_answered_without(tmp_path):
-    with Service(tmp_path, CONFIG + TOKENS) as service:
+    with Service(tmp_path, CONFIG + token(TOKEN, "issue", "inspect", "admin")) as service:
         at = f"{service.url}/openapi.json"
         options = {"parameters": NOT_AS_NUMBER, "phases": "coverage"}
         found, code = asked(service.url, tmp_path, at, *WITH_TOKEN, **options)

@@ -3,8 +3,8 @@
 import copy
 import pickle
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -164,17 +164,8 @@ def test_namespaces_and_constants_are_separate(url):
 
 
 def test_threads_share_one(url):
-    with opened(url) as ids:
-        found = []
-
-        def work():
-            found.append([ids() for _ in range(2000)])
-
-        threads = [threading.Thread(target=work) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    with opened(url) as ids, ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: [ids() for _ in range(2000)], range(8)))
     numbers = [n for part in found for n in part]
     assert len(set(numbers)) == 16_000
     assert all(part == sorted(part) for part in found)

@@ -1,12 +1,13 @@
 """Links that registries share: who has one, when they are closed, and what a child does."""
 
 import gc
-import os
-import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import pytest
 
 from frazil.registries.shared_links import SharedLinks
+from tests.tools.forks import child
 
 
 class Link:
@@ -41,11 +42,8 @@ def test_threads_never_have_the_same_link(share):
                 busy.add(link)
                 busy.discard(link)
 
-    threads = [threading.Thread(target=work, args=(each,)) for each in registries]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, registries))
     assert twice == []
 
 
@@ -100,7 +98,7 @@ def test_a_child_takes_no_link_of_its_parent(share, inside):
     with one.taken() as link:
         pass
 
-    def child_is_good():
+    def is_good():
         with one.taken() as first:
             pass
         with other.taken() as second:
@@ -109,17 +107,8 @@ def test_a_child_takes_no_link_of_its_parent(share, inside):
         other.close()
         return first is not link and second is first and first.closed and not link.closed
 
-    def status():
-        child = os.fork()
-        if not child:
-            os._exit(0 if child_is_good() else 1)
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-    if inside:
-        with one.taken():
-            assert status() == 0
-    else:
-        assert status() == 0
+    with one.taken() if inside else nullcontext():
+        assert child(is_good) == 0
     with other.taken() as kept:
         assert kept is link
         assert kept.closed is False

@@ -18,6 +18,7 @@ from typing import Any, Self
 import httpx
 import pytest
 
+from frazil.service.tokens import hash_of
 from tests.needs import needs
 
 needs("uvicorn", "the service")
@@ -124,6 +125,15 @@ class Service:
         self._reader.join(PATIENCE_S)  # workers, if there are some, end a little later
         if self.process.stderr is not None:
             self.process.stderr.close()
+
+
+def token(
+    name: str, *scopes: str, secret: str = "", places: Sequence[str] = "*", more: str = ""
+) -> str:
+    """A token of a configuration, which issues IDs; its secret is its name, or another."""
+    given = list(scopes) or ["issue"]
+    head = f'[[tokens]]\nname = "{name}"\nhash = "{hash_of(secret or name)}"\n'
+    return f"{head}namespaces = {[*places]}\nscopes = {given}\n{more}\n"
 
 
 def rest_of(wire: socket.socket) -> bytes:

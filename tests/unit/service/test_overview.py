@@ -10,6 +10,7 @@ from frazil.service.alarms import PARTS_MOST, History, total
 from frazil.service.tokens import hash_of
 from tests.servers.redis import Server, until
 from tests.tools.proxy import Proxy
+from tests.unit.service.conftest import token
 
 PAGES = "https://github.com/frazil/frazil/blob/main/docs/how-to/"
 A_SECOND = timedelta(seconds=1)
@@ -146,37 +147,20 @@ def test_a_namespace_that_is_nearly_full(start, tmp_path):
         alarm_of(service, "red", "8 of 8 node numbers are held")
 
 
-TOKENS = """
+LIMITS = "ids_per_minute = 600\nexpires = 2099-01-01T00:00:00Z"
+TOKENS = f"""
 [namespaces.a]
 [namespaces.b]
-[[tokens]]
-name = "boss"
-hash = "{}"
-namespaces = ["*"]
-scopes = ["admin"]
-[[tokens]]
-name = "shop"
-hash = "{}"
-namespaces = ["a", "b"]
-scopes = ["issue", "inspect"]
-ids_per_minute = 600
-expires = 2099-01-01T00:00:00Z
-[[tokens]]
-name = "half"
-hash = "{}"
-namespaces = ["a"]
-scopes = ["admin"]
-[[tokens]]
-name = "other"
-hash = "{}"
-namespaces = ["b"]
-scopes = ["issue"]
+{token("boss", "admin")}
+{token("shop", "issue", "inspect", places="ab", more=LIMITS)}
+{token("half", "admin", places="a")}
+{token("other", places="b")}
 """
 
 
 def test_tokens_without_their_secrets(start):
     names = ("boss", "shop", "half", "other")
-    service = start(TOKENS.format(*map(hash_of, names)))
+    service = start(TOKENS)
     shop = {"Authorization": "Bearer shop"}
     assert service.client.post("/v1/a/ids?n=100", headers=shop).status_code == 200
     assert service.client.get("/v1/overview", headers=shop).status_code == 403

@@ -10,9 +10,9 @@ import pytest
 import redis
 
 from frazil.service import tokens
-from frazil.service.tokens import Buckets, hash_of
+from frazil.service.tokens import Buckets
 from frazil.system import clock
-from tests.unit.service.conftest import Service
+from tests.unit.service.conftest import Service, token
 
 SOME, MORE = "frazil_some", "frazil_more"
 CONFIG = f"""
@@ -21,17 +21,8 @@ resp_port = 0
 [namespaces.a]
 registry = "memory:"
 lead = "500ms"
-[[tokens]]
-name = "some"
-hash = "{hash_of(SOME)}"
-namespaces = ["*"]
-scopes = ["issue", "inspect"]
-ids_per_minute = 100
-[[tokens]]
-name = "more"
-hash = "{hash_of(MORE)}"
-namespaces = ["*"]
-scopes = ["issue"]
+{token("some", "issue", "inspect", secret=SOME, more="ids_per_minute = 100")}
+{token("more", secret=MORE)}
 """
 
 

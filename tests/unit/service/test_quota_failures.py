@@ -11,24 +11,17 @@ import frazil
 from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
-from frazil.service.tokens import hash_of
 from tests.servers.redis import Server, until
-from tests.unit.service.conftest import Service
+from tests.unit.service.conftest import Service, token
 
 MOST = 100
 HORIZON_S = 1
 PLACES = [f"place{i}" for i in range(8)]
-CONFIG = """
-[namespaces.{name}]
-registry = "{url}"
-timeout = "200ms"
-[[tokens]]
-name = "{name}"
-hash = "{hash}"
-namespaces = ["{name}"]
-scopes = ["issue"]
-ids_per_minute = {most}
-"""
+
+
+def config_of(name, url, most=MOST):
+    head = f'[namespaces.{name}]\nregistry = "{url}"\ntimeout = "200ms"\n'
+    return head + token(name, places=[name], more=f"ids_per_minute = {most}")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +33,7 @@ def store():
 @pytest.fixture(scope="module")
 def service(store, tmp_path_factory):
     url = f"{store.url}?horizon=1s"
-    tables = [CONFIG.format(name=name, url=url, hash=hash_of(name), most=MOST) for name in PLACES]
+    tables = [config_of(name, url) for name in PLACES]
     config = "[server]\nresp_port = 0\n" + "".join(tables)
     with Service(tmp_path_factory.mktemp("service"), config) as service:
         yield service
@@ -97,7 +90,7 @@ def test_an_incomplete_reply_is_charged_for_its_ids(tmp_path):
     """
     url, layout = f"sqlite:///{tmp_path}/claims.db", "run:3 sequence:12"
     connect(url, "n", frazil.scheme(layout)).initialise(ask_of(LastSeen()), 0)
-    quota = CONFIG.format(name="n", url=url, hash=hash_of("n"), most=50_000)
+    quota = config_of("n", url, 50_000)
     quota = quota.replace('timeout = "200ms"', 'timeout = "60s"')
     config = quota.replace("[namespaces.n]", f'[namespaces.n]\nscheme = "{layout}"')
     with Service(tmp_path, config, token="n") as service:

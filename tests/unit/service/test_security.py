@@ -6,27 +6,20 @@ import re
 import pytest
 
 from frazil.service.tokens import hash_of
-from tests.unit.service.conftest import rest_of
+from tests.unit.service.conftest import rest_of, token
 
 ALL, ISSUE, INSPECT, ADMIN, OTHER, OLD = (
     f"frazil_{name}" for name in ("all", "issue", "inspect", "admin", "other", "old")
 )
 ONE = {ISSUE: "issue", INSPECT: "inspect", ADMIN: "admin"}
-TOKENS = "".join(
-    f'[[tokens]]\nname = "{token}"\nhash = "{hash_of(token)}"\n'
-    f"namespaces = {places}\nscopes = {scopes}\n"
-    for token, places, scopes in (
-        (ALL, ["*"], ["issue", "inspect", "admin"]),
-        *((token, ["a"], [scope]) for token, scope in ONE.items()),
-        (OLD, ["*"], ["issue"]),
-    )
-)
+TOKENS = token(ALL, "issue", "inspect", "admin") + token(OLD, more="expires = 2020-01-01T00:00:00Z")
+TOKENS += "".join(token(name, scope, places="a") for name, scope in ONE.items())
 CONFIG = f"""
 [namespaces.a]
 registry = "memory:"
 [namespaces.b]
 registry = "memory:"
-{TOKENS}expires = 2020-01-01T00:00:00Z
+{TOKENS}
 """
 
 
@@ -57,8 +50,8 @@ def test_scopes_and_namespaces(service, method, path, scope):
     assert ask(service, path, OTHER, method).status_code == 401
     assert ask(service, path, hash_of(ALL), method).status_code == 401
     assert ask(service, path, ALL, method).status_code == 200
-    for token, allowed in ONE.items():
-        assert ask(service, path, token, method).status_code == (200 if scope == allowed else 403)
+    for name, allowed in ONE.items():
+        assert ask(service, path, name, method).status_code == (200 if scope == allowed else 403)
     expired = ask(service, path, OLD, method)
     assert expired.status_code == 401
     assert "expired" in expired.json()["detail"]

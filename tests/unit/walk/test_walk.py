@@ -10,6 +10,7 @@ import pytest
 import frazil
 from frazil.errors import InternalError
 from frazil.walk import walk as walk_in_use
+from tests.tools.forks import child
 
 MS = 1_000_000
 
@@ -302,23 +303,16 @@ def test_a_claim_outside_the_layout_is_refused(toy):
 
 
 def test_a_wiped_page_stops_everything(toy):
-    import os
-
     t = toy()
     t.adopt(10, 20)
     t.cells(1)
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def finds_nothing():
         asked = (t.walk(), next(t.caller), t.walk.poll())
-        good = [each.wait_ns for each in asked] == [t.module.FORKED] * 3
-        good = good and t.walk.take_ready(5) == []
-        os.write(writer, b"y" if good else b"n")
-        os._exit(0)
-    os.close(writer)
-    assert os.read(reader, 1) == b"y"
-    os.close(reader)
-    os.waitpid(child, 0)
+        waits = [each.wait_ns for each in asked]
+        return (waits, t.walk.take_ready(5)) == ([t.module.FORKED] * 3, [])
+
+    assert child(finds_nothing) == 0
     assert t.cells(1) == [(10, 1, 1)]
 
 

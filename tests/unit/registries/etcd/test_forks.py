@@ -3,13 +3,13 @@
 import os
 import secrets
 import socket
-import threading
 from collections import Counter
 from contextlib import suppress
 
 import pytest
 
 import frazil
+from tests.tools.beside import beside
 from tests.tools.proxy import Proxy
 from tests.tools.verbs import new
 
@@ -44,22 +44,12 @@ def test_children_of_a_busy_parent_beside_each_other(cluster):
     new(url, name, scheme)
     ids = frazil.open(url, scheme, namespace=name, timeout=20)
     ids()
-    over = threading.Event()
-    found = []
-
-    def go_on():
-        while not over.wait(0.001):
-            found.extend(ids.take(3))
-
-    thread = threading.Thread(target=go_on)
-    thread.start()
+    found, failed = [], 0
     here, there = os.pipe()
-    failed = 0
-    for _ in range(12):
-        children = [_child(ids, there) for _ in range(4)]
-        failed += sum(os.waitpid(child, 0)[1] != 0 for child in children)
-    over.set()
-    thread.join()
+    with beside(lambda: found.extend(ids.take(3)), 0.001):
+        for _ in range(12):
+            children = [_child(ids, there) for _ in range(4)]
+            failed += sum(os.waitpid(child, 0)[1] != 0 for child in children)
     os.close(there)
     with os.fdopen(here) as told:
         theirs = [int(line) for line in told]

@@ -1,7 +1,5 @@
 """``frazil_id`` on real servers: as a default, under errors, beside generators, after losses."""
 
-import threading
-
 import psycopg
 import pytest
 
@@ -14,6 +12,7 @@ from frazil.registries.postgres.doctor import examine_ids
 from frazil.sql.ids import drop_ids
 from tests.faults.inside import set_up
 from tests.servers.postgres import postgres, programs
+from tests.tools.beside import beside
 from tests.tools.verbs import mint
 
 pytestmark = pytest.mark.long
@@ -125,26 +124,15 @@ def test_after_has_a_right_of_its_own(server):
 
 
 def test_a_cancelled_statement_leaves_no_lock(server, link):
-    over = threading.Event()
     victim = psycopg.connect(server.url(), autocommit=True)
-
-    def cancel():
-        while not over.wait(0.002):
-            victim.cancel()
-
-    thread = threading.Thread(target=cancel)
-    thread.start()
     cancelled, seen = 0, []
-    try:
+    with beside(victim.cancel, 0.002):
         while cancelled < 5:
             try:
                 for _ in range(100):
                     seen += victim.execute(ONE).fetchone()
             except psycopg.errors.QueryCanceled:
                 cancelled += 1
-    finally:
-        over.set()
-        thread.join()
     link.execute("SET statement_timeout = '20s'")
     seen += link.execute(ONE).fetchone()
     assert len(seen) == len(set(seen))

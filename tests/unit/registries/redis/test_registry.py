@@ -1,7 +1,6 @@
 """The Redis and Valkey registry: what its URL says, what it refuses, what it makes of errors."""
 
 import hashlib
-import os
 import sys
 
 import pytest
@@ -13,6 +12,7 @@ from frazil.redis_link.access import Script
 from frazil.redis_link.link import Link
 from frazil.registries import connect
 from tests.servers.redis import FLAVOURS, Server
+from tests.tools.forks import child
 from tests.tools.verbs import ONE_RECORD, grant, new, release, renew
 
 NOTHING = LastSeen()
@@ -60,14 +60,11 @@ class TestForks:
     def test_a_child_has_a_connection_of_its_own(self, registry, server):
         grant(registry)
         mine = clients(server)
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            ended = isinstance(grant(registry), Claim) and len(clients(server) - mine) == 1
-            os.write(writer, b"+" if ended else b"-")
-            os._exit(0)
-        assert os.read(reader, 1) == b"+"
-        assert os.waitpid(child, 0)[1] == 0
+
+        def has_one():
+            return isinstance(grant(registry), Claim) and len(clients(server) - mine) == 1
+
+        assert child(has_one) == 0
         assert isinstance(grant(registry), Claim)
         assert clients(server) == mine
 

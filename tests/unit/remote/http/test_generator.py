@@ -15,10 +15,10 @@ import pytest
 import frazil
 from frazil import aio
 from frazil.errors import Closed, ConfigError, LayoutExhausted, RegistryUnavailable
-from frazil.service.tokens import hash_of
 from frazil.system import clock
 from tests.needs import needs
 from tests.tools.proxy import Faults, Proxy
+from tests.unit.service.conftest import token
 
 needs("aiohttp", "the client of a service")
 
@@ -44,11 +44,7 @@ encoding = "uuid"
 scheme = "uniqueid-spread"
 registry = "memory:"
 fields = {{ cluster = 3 }}
-[[tokens]]
-name = "all"
-hash = "{hash_of(TOKEN)}"
-namespaces = ["*"]
-scopes = ["issue"]
+{token("all", secret=TOKEN)}
 """
 
 

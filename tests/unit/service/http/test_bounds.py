@@ -2,7 +2,6 @@
 
 import contextlib
 import random
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from frazil.service.tokens import hash_of
-from tests.unit.service.conftest import Service, rest_of
+from tests.tools.beside import beside
+from tests.unit.service.conftest import Service, rest_of, token
 
 CONFIG = '[namespaces.a]\nregistry = "memory:"\nlead = "900ms"\n'
 HOST = b" HTTP/1.1\r\nHost: localhost\r\n"
@@ -23,25 +22,6 @@ READY = b"GET /readyz" + HOST + b"\r\n"
 def memory_mb(service):
     text = Path(f"/proc/{service.process.pid}/status").read_text(encoding="ascii")
     return int(text.partition("VmRSS:")[2].split()[0]) // 1024
-
-
-@contextlib.contextmanager
-def attacked(attack):
-    """Call ``attack`` in a thread until the end of the block."""
-    over = threading.Event()
-
-    def run():
-        with contextlib.suppress(OSError):
-            while not over.is_set():
-                attack()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 @pytest.mark.parametrize(
@@ -64,7 +44,7 @@ def test_pipelined_requests(start, request_, reading):
                 while reading and wire.recv(1 << 20):
                     pass
 
-        with attacked(attack):
+        with beside(attack):
             for _ in range(200):
                 assert service.client.get("/v1/a/id").status_code == 200
     assert memory_mb(service) < 1.5 * before_mb
@@ -85,10 +65,7 @@ def test_every_pipelined_request_is_answered_in_order(start):
 
 
 def test_replies_that_are_not_read(start):
-    token = (
-        f'[[tokens]]\nname = "t"\nhash = "{hash_of("t")}"\nnamespaces = ["*"]\nscopes = ["issue"]\n'
-    )
-    service = start(CONFIG + token, token="t")
+    service = start(CONFIG + token("t"), token="t")
     service.client.post("/v1/a/ids?n=100000")
     before_mb = memory_mb(service)
     head = HOST + b"Authorization: Bearer t\r\n"
@@ -131,7 +108,7 @@ def test_a_busy_service_refuses_the_newcomer_and_shows_that_it_lives(start):
                 assert b" 200 " in wire.recv(1000)
 
         attack()
-        with attacked(attack):
+        with beside(attack):
             found = {}
             for request in (ID, LIVE, READY):
                 with service.dialled() as wire:

@@ -10,8 +10,7 @@ from itertools import pairwise
 import pytest
 
 from frazil.service.http.timeouts import HEAD_MOST
-from frazil.service.tokens import hash_of
-from tests.unit.service.conftest import Service, rest_of
+from tests.unit.service.conftest import Service, rest_of, token
 
 CONFIG = """
 [server]
@@ -23,19 +22,12 @@ lead = "500ms"
 scheme = "js53"
 registry = "memory:"
 """
-TOKEN = f"""
-[[tokens]]
-name = "of-a"
-hash = "{hash_of("of-a")}"
-namespaces = ["a"]
-scopes = ["issue"]
-"""
 HOST = b"Host: localhost\r\n"
 
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("guarded"), CONFIG + TOKEN) as service:
+    with Service(tmp_path_factory.mktemp("guarded"), CONFIG + token("of-a")) as service:
         yield service
 
 

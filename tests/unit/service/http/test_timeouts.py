@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from frazil.service.tokens import hash_of
-from tests.unit.service.conftest import Service, rest_of
+from tests.unit.service.conftest import Service, rest_of, token
 
 TOKEN = "frazil_all"
 CONFIG = f"""
@@ -20,11 +19,7 @@ lead = "500ms"
 [namespaces.short]
 scheme = "js53"
 registry = "memory:"
-[[tokens]]
-name = "all"
-hash = "{hash_of(TOKEN)}"
-namespaces = ["*"]
-scopes = ["issue", "admin"]
+{token("all", "issue", "admin", secret=TOKEN)}
 """
 AUTH = b"Host: x\r\nAuthorization: Bearer " + TOKEN.encode() + b"\r\n"
 LONG_S = 12.0

@@ -13,18 +13,12 @@ import httpx
 import pytest
 import redis
 
-from frazil.service.tokens import hash_of
 from tests.needs import needs
 from tests.servers.certificates import make_certificates
 from tests.servers.redis import until
-from tests.unit.service.conftest import START
+from tests.unit.service.conftest import START, token
 
 NAMESPACE = '[namespaces.{0}]\nregistry = "sqlite:///{1}/{0}.db?horizon=2s"\n'
-TOKEN = '[[tokens]]\nname = "{0}"\nhash = "{1}"\nnamespaces = ["*"]\nscopes = ["issue"]\n{2}\n'
-
-
-def token(name, more=""):
-    return TOKEN.format(name, hash_of(name), more)
 
 
 def reload(service, config):
@@ -46,7 +40,7 @@ def test_tokens_quotas_and_namespaces(start, tmp_path, workers):
 
     with httpx.Client(base_url=service.url, headers={"Authorization": "Bearer kept"}) as client:
         client.get("/v1/a/id")
-        reload(service, first + second + token("new") + token("kept", "ids_per_minute = 5"))
+        reload(service, first + second + token("new") + token("kept", more="ids_per_minute = 5"))
         for _ in range(int(workers)):
             service.wait_for("reloaded")
         assert status(service, "old") == 401
@@ -66,7 +60,7 @@ def test_a_command_that_a_redis_client_repeats(start, tmp_path):
     ):
         first = [int(client.incr("a")) for client in (old, kept, old, kept)]
         assert len(set(first)) == 4
-        reload(service, namespace + token("kept", "ids_per_minute = 5"))
+        reload(service, namespace + token("kept", more="ids_per_minute = 5"))
         service.wait_for("reloaded")
         with pytest.raises(redis.ResponseError, match="not known here"):
             old.incr("a")

@@ -4,8 +4,8 @@ import contextlib
 import os
 import signal
 import socket
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 PLAIN = '[namespaces.a]\nregistry = "memory:"\n'
 SHARED = '[namespaces.a]\nregistry = "sqlite:///{}/claims.db?horizon=2s"\n'
@@ -54,12 +54,10 @@ def test_clients_that_connect_during_shutdown_are_answered(start):
                     except ConnectionError as error:
                         lost.append(error)
 
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    assert service.stop() == -signal.SIGTERM
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(8):
+            pool.submit(ask)
+        assert service.stop() == -signal.SIGTERM
     assert lost == []
     assert set(answered) == {b"HTTP/1.1 200"}
 

@@ -7,8 +7,8 @@ import pytest
 import redis
 
 import frazil
-from frazil.service.tokens import hash_of
 from tests.needs import needs
+from tests.unit.service.conftest import token
 
 CONFIG = """
 [server]
@@ -21,13 +21,6 @@ registry = "memory:"
 [namespaces.large]
 scheme = "uuid7"
 registry = "memory:"
-"""
-TOKEN = f"""
-[[tokens]]
-name = "x"
-hash = "{hash_of("secret")}"
-namespaces = ["*"]
-scopes = ["issue"]
 """
 
 
@@ -119,7 +112,7 @@ def test_a_transaction_is_bounded(service):
 
 
 def test_a_transaction_needs_the_token(start):
-    service = start(CONFIG + TOKEN)
+    service = start(CONFIG + token("x", secret="secret"))
     found = said(service, ["MULTI"], ["INCR", "a"], ["EXEC"], ["HELLO", "3", "AUTH", "x", "secret"])
     assert "NOAUTH" in found[1] or "Authentication" in found[1]
     with redis.Redis(port=service.resp, password="secret") as client:

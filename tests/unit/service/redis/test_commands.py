@@ -12,8 +12,7 @@ import redis
 
 from frazil.service.redis import server
 from frazil.service.redis.commands import IDS_MOST
-from frazil.service.tokens import hash_of
-from tests.unit.service.conftest import Service, rest_of
+from tests.unit.service.conftest import Service, rest_of, token
 
 KEY = bytes(range(16))
 
@@ -151,11 +150,7 @@ def resident(service):
 
 
 def test_tokens(start):
-    both = "".join(
-        f'[[tokens]]\nname = "{name}"\nhash = "{hash_of(name)}"\nnamespaces = ["a"]\n'
-        f'scopes = ["{scope}"]\n'
-        for name, scope in (("one", "issue"), ("two", "inspect"))
-    )
+    both = token("one", "issue", places="a") + token("two", "inspect", places="a")
     service = start('[namespaces.a]\nregistry = "memory:"\n' + both, "--resp", "0")
     for protocol in (2, 3):
         options = {"port": service.resp, "protocol": protocol, "socket_timeout": 20}
