@@ -4,8 +4,8 @@ Command: ``python -m evidence.benchmarks.causality [STORE...]``.
 
 Four processes with clocks of an hour behind, right, an hour ahead, and one that steps, answer each
 other's IDs: each in turn answers the last one (a chain), and every tenth time all of them answer
-it, and the next one answers all of these (a fan). With ``sqlite`` all have the clock that steps,
-since a host has one. With ``service``, services run on the hosts, and a JavaScript client asks them
+it, and the next one answers all of these (a fan). With ``sqlite`` all have one clock, since a host
+has one, and it steps by less than a minute. With ``service``, services run on the hosts, and a JavaScript client asks them
 in turn and carries only the last ID. An *inversion* is an answer that is not greater.
 
 Then two members answer each other as fast as they can. Beside them, a thread calls one of the two
@@ -43,6 +43,7 @@ __all__ = ["main"]
 
 _CLOCKS_S = (-3600, 0, 3600, 0)  # the last one steps
 _STEPS_S = (3600, -60, -3600, 0)
+_SMALL_STEPS_S = (50, -5, 20, 0)
 _STEP_EACH = 5_000  # hops
 _FAN = 10  # one turn of so many
 _SAMPLE = 100  # the distance to the true time is looked at once in so many hops
@@ -119,7 +120,8 @@ def _hosts(make: Callable[[WallClock], Any], *, one_clock: bool) -> Iterator[Any
         hosts = [make(clocks[i % len(clocks)]) for i in range(len(_CLOCKS_S))]
         for host in hosts:
             stack.callback(host.close)
-        yield hosts, clocks[-1].step
+        steps = cycle(_SMALL_STEPS_S if one_clock else _STEPS_S)
+        yield hosts, lambda: clocks[-1].step(next(steps))
 
 
 def _ahead_ms(issued: Sequence[int]) -> float:
@@ -129,14 +131,11 @@ def _ahead_ms(issued: Sequence[int]) -> float:
     return (moment - datetime.now(UTC)).total_seconds() * 1000
 
 
-def _hops(
-    hosts: Sequence[_Host], step: Callable[[float], None], hops: int, *, after: bool
-) -> _Hops:
+def _hops(hosts: Sequence[_Host], step: Callable[[], None], hops: int, *, after: bool) -> _Hops:
     """Chains and fans between the hosts."""
     issued: list[int] = []
     inverted, ahead_ms, began = 0, -1e9, time.monotonic()
     seen: list[int] = []
-    steps = cycle(_STEPS_S)
     for turn in range(hops):
         some = hosts if turn % _FAN == _FAN - 1 else [hosts[turn % len(hosts)]]
         for host in some:
@@ -148,7 +147,7 @@ def _hops(
         if turn % _SAMPLE == 0:
             ahead_ms = max(ahead_ms, _ahead_ms(issued))
         if turn % _STEP_EACH == _STEP_EACH - 1:
-            step(next(steps))
+            step()
         if len(issued) >= hops:
             break
     return _Hops(issued, inverted, ahead_ms, time.monotonic() - began)
