@@ -5,8 +5,9 @@ Command: ``python -m evidence.benchmarks.causality [STORE...]``.
 Four processes with clocks of an hour behind, right, an hour ahead, and one that steps, answer each
 other's IDs: each in turn answers the last one (a chain), and every tenth time all of them answer
 it, and the next one answers all of these (a fan). With ``sqlite`` all have one clock, since a host
-has one, and it steps by less than a minute. With ``service``, services run on the hosts, and a JavaScript client asks them
-in turn and carries only the last ID. An *inversion* is an answer that is not greater.
+has one, and it steps by less than a minute. With ``service``, services run on the hosts, and a
+JavaScript client asks them in turn and carries only the last ID. An *inversion* is an answer that
+is not greater.
 
 Then two members answer each other as fast as they can. Beside them, a thread calls one of the two
 generators without ``after``, and in the second half eight threads send it forged IDs, as far ahead
