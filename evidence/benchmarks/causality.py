@@ -5,7 +5,7 @@ Command: ``python -m evidence.benchmarks.causality [STORE...]``.
 Four processes with clocks of an hour behind, right, an hour ahead, and one that steps, answer each
 other's IDs: each in turn answers the last one (a chain), and every tenth time all of them answer
 it, and the next one answers all of these (a fan). With ``sqlite`` all have one clock, since a host
-has one, and it steps by less than a minute. With ``service``, services run on the hosts, and a
+has one, and it steps by seconds. With ``service``, services run on the hosts, and a
 JavaScript client asks them in turn and carries only the last ID. An *inversion* is an answer that
 is not greater.
 
@@ -44,7 +44,7 @@ __all__ = ["main"]
 
 _CLOCKS_S = (-3600, 0, 3600, 0)  # the last one steps
 _STEPS_S = (3600, -60, -3600, 0)
-_SMALL_STEPS_S = (50, -5, 20, 0)
+_SMALL_STEPS_S = (3, -2, 1, 0)
 _STEP_EACH = 5_000  # hops
 _FAN = 10  # one turn of so many
 _SAMPLE = 100  # the distance to the true time is looked at once in so many hops
