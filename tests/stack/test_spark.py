@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
+import frazil
 from evidence.benchmarks import engine_spark
 from frazil import spark
 from tests.needs import needs
@@ -43,6 +44,19 @@ def test_a_row_keeps_its_id_and_repeats_are_found(session: Any) -> None:
     found = spark.audit(planted, "id")
     assert (found.rows, found.repeated, found.invalid) == (10_004, 3, 1)
     assert set(found.examples) == {row["id"] for row in twice.collect()}
+
+
+def test_rows_of_the_past(session: Any) -> None:
+    made = "timestamp '2019-01-01' + make_interval(0, 0, 0, 0, 0, 0, id) as made"
+    table = session.range(20_000, numPartitions=4).selectExpr(made)
+    with Server() as server:
+        frazil.init(server.url, new=True)
+        frazil.declare_past(server.url, start="2017-01-01")
+        kept = spark.stamp(table, "id", server.url, time_column="made")
+    assert kept.where(spark.time("id") != kept.made).count() == 0
+    assert spark.audit(kept, "id").distinct == 20_000
+    with pytest.raises(ConfigError, match="no column 'when'; it has made"):
+        spark.stamp(table, "id", server.url, time_column="when")
 
 
 def test_what_executors_cannot_share_is_refused(
