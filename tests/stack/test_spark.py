@@ -10,6 +10,7 @@ from pyarrow import parquet
 import frazil
 from evidence.benchmarks import engine_spark
 from frazil import spark
+from frazil.errors import ConfigError
 from tests.needs import needs
 from tests.servers.redis import Server
 from tests.stack.engines import ROWS, refuses, stamped_with_a_death
