@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from threading import Lock, get_ident
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from frazil.claims.claim import Claim, LastSeen
 from frazil.errors import ConfigError, LayoutExhausted, TryLater
@@ -24,7 +24,11 @@ from frazil.system.clock import boot_ns, to_us
 from frazil.system.process import ProcessIdentity
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+Made = TypeVar("Made")
 
 
 class _Region:
@@ -110,7 +114,10 @@ class History:
             from frazil.schemes.columns import moments_us
 
             us = int(moments_us([moment])[0])
-        return int(self._with_region(lambda region: region.one(us)))
+        while True:
+            identity, n = self._with_region(lambda region: region.one(us))
+            if identity.mine:  # else a signal handler forked, and the ID is the parent's
+                return n
 
     def at_many(self, moments: Any, dtype: str = "uint64") -> NDArray[Any]:
         """The IDs of many moments as a numpy array, in the order of the moments.
@@ -124,8 +131,10 @@ class History:
         from frazil.schemes.columns import moments_us
 
         kind, us = self.scheme.array_dtype(dtype), moments_us(moments)
-        array: NDArray[Any] = self._with_region(lambda region: region.many(us, kind))
-        return array
+        while True:
+            identity, array = self._with_region(lambda region: region.many(us, kind))
+            if identity.mine:
+                return array
 
     def close(self) -> None:
         """End the use; its region stays used. A second call does nothing."""
@@ -158,25 +167,25 @@ class History:
             if identity.mine:  # else a signal handler forked, and it is the parent's
                 return region
 
-    def _with_region(self, use: Any) -> Any:
-        """What ``use`` returns for the region of this process, which no other thread uses then."""
-        while True:
-            if self._closed:
-                raise closed()
-            region, me = self.claim(), get_ident()
-            if region.user == me and region.lock.locked():
-                raise TryLater(
-                    "this signal handler interrupted a call of the same history; make the ID after "
-                    "the handler has returned"
-                )
-            with region.lock:
-                region.user = me
-                try:
-                    made = use(region)
-                finally:
-                    region.user = 0
-            if region.identity.mine:
-                return made
+    def _with_region(self, use: Callable[[_Region], Made]) -> tuple[ProcessIdentity, Made]:
+        """What ``use`` returns for the region of this process, which no other thread uses then.
+
+        A caller checks the identity as the last thing before it returns.
+        """
+        if self._closed:
+            raise closed()
+        region, me = self.claim(), get_ident()
+        if region.user == me and region.lock.locked():
+            raise TryLater(
+                "this signal handler interrupted a call of the same history; make the ID after "
+                "the handler has returned"
+            )
+        with region.lock:
+            region.user = me
+            try:
+                return region.identity, use(region)
+            finally:
+                region.user = 0
 
 
 def declare(request: Request, start_us: int) -> None:

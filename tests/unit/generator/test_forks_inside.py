@@ -26,11 +26,13 @@ import numpy
 import frazil, frazil.aio
 from frazil import minting
 from frazil.remote import base
+from frazil.generator.history import History
 from frazil.generator.kept_walk import KeptWalk
 from frazil.service.namespace import ServedNamespace
 from frazil.schemes.scheme import Scheme
 
 url, armed, child, later_on, patience = sys.argv[1], None, None, 0, 0.0
+MOMENT = 1_547_000_000_000_000
 HOME = str(Path(frazil.__file__).parent)
 
 def fork_at(place):
@@ -167,10 +169,16 @@ ways = {
     "aio take": ("any", lambda: run(lambda: later.take(5))),
     "aio text": ("any", lambda: run(later.text)),
     "aio uuid": ("any", lambda: run(wide_uuid)),
+    "history": ("_with_region", lambda: [past.at(MOMENT)]),
+    "history, many": ("_with_region", lambda: past.at_many([MOMENT] * 3).tolist()),
     # A service fills arrays where the walk is compiled, and takes lists where it is not.
     **({"aio fill": ("any", lambda: run(filled))} if frazil.COMPILED else {}),
 }
 before = ids.take(10)[0]
+forking(History, "_with_region")
+frazil.declare_past(url, start="2017-01-01")
+past = frazil.history(url, start="2019-01-01", stop="2019-02-01")
+past.at_many([MOMENT])
 if not frazil.COMPILED:  # in C, nothing runs between the ID and its comparison
     from frazil.walk.atomic import AtomicCaller
 
