@@ -29,6 +29,7 @@ from frazil.registries.partitioned import PartitionedRegistry, share_terms
 ICICLE = frazil.scheme("icicle")
 WHEN = datetime(2020, 5, 1, 12, tzinfo=UTC)
 OTHER = datetime.fromisoformat("2019-01-01")  # without a zone
+FAR = np.datetime64(1_577_836_800 + 2**58, "s")  # in µs of 64 bits it would be 2020
 EAST = timezone(timedelta(hours=5))
 
 
@@ -110,6 +111,16 @@ def test_columns(declared, column):
         ([1 << 70], "of 64 bits"),
         (np.array([1.5]), "a column of timestamps, not of float64"),
         (np.array(["300000000-01-01"], "datetime64[D]"), "fit 64 bits of µs"),
+        ([FAR], "fit 64 bits of µs"),
+        (pd.Series([FAR]), "fit 64 bits of µs"),
+        (pd.Series([FAR.astype(np.int64)], dtype="datetime64[s, UTC]"), "fit 64 bits of µs"),
+        (np.ma.array([1, 2], mask=[False, True]), "element 1 has no moment"),
+        (pd.Series([1, None], dtype="Int64"), "element 1 "),
+        (pl.Series([1, None]), "element 1 has no moment"),
+        (None, "expected a column of moments, not None"),
+        (WHEN, "expected a column of moments, not datetime"),
+        ("2020-01-01", "expected a column of moments, not '2020"),
+        (pd.DataFrame({"a": [WHEN]}), "expected a column of moments"),
     ],
 )
 def test_what_is_no_moment(declared, column, problem):
@@ -125,6 +136,20 @@ def test_a_single_one_that_is_no_moment(declared):
         for wrong in (pd.NaT, None, "2020-05-01", True):
             with pytest.raises(Misuse, match="element 0 is not a moment"):
                 past.at(wrong)
+
+
+@pytest.mark.parametrize("make", [np.array, pd.Series, pa.array, pl.Series, list])
+def test_parts_of_a_microsecond(declared, make):
+    nanoseconds = np.array(["2020-05-01T12:00:00.123456789"], "datetime64[ns]")
+    with frazil.history(declared) as past:
+        found = past.at_many(make(nanoseconds))
+    assert moments(found).tolist() == [datetime(2020, 5, 1, 12, 0, 0, 123_000)]
+
+
+@pytest.mark.parametrize("empty", [[], pd.Series([], dtype=float), pl.Series([]), pa.nulls(0)])
+def test_no_moments(declared, empty):
+    with frazil.history(declared) as past:
+        assert past.at_many(empty).size == 0
 
 
 def test_rows_keep_their_order(declared):

@@ -11,7 +11,7 @@ Limits: a value of more than 63 bits, and a moment outside datetime64 in µs, is
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MOST = (1 << 63) - 1
+_PANDAS_UNIT = re.compile(r"(?:date|timestamp)\w*\[(s|ms|us|ns|day)\b")
 
 
 def id_column(ids: Any, codec: Codec) -> NDArray[Any]:
@@ -136,39 +137,54 @@ def moments_us(column: Any) -> NDArray[np.int64]:
     A moment without a time zone is UTC; of shorter parts than a µs, the µs in which it is. Integers
     are µs. Raises Misuse (index) for a missing value and for other types.
     """
-    if hasattr(column, "isna") and re.match("date|timestamp", str(column.dtype)):  # of pandas
-        column = column.to_numpy("datetime64[us]")
+    if hasattr(column, "columns") or not isinstance(column, Iterable) or isinstance(column, str):
+        raise Misuse(f"expected a column of moments, not {brief(column)}")
+    dtype = getattr(column, "dtype", None)
+    if hasattr(column, "isna") and (unit := _PANDAS_UNIT.match(str(dtype))):
+        column = column.to_numpy(f"datetime64[{unit[1].replace('day', 'D')}]")
+    if (missing := np.ma.getmaskarray(column) if np.ma.isMA(column) else np.empty(0)).any():
+        raise _missing(missing)
     given = np.asarray(column) if hasattr(column, "__array__") else np.empty(0, object)
     if given.dtype.kind == "O":
-        try:
-            return np.array([_us(i, when) for i, when in enumerate(column)], np.int64)
-        except OverflowError:
-            raise Misuse("expected moments as ints of µs since 1970, of 64 bits") from None
+        return np.array([_us(i, when) for i, when in enumerate(column)], np.int64)
+    if given.ndim == 1 and not given.size:
+        return np.empty(0, np.int64)
     if given.dtype.kind in "iu" and given.ndim == 1:
         return given.astype(np.int64)
+    if given.dtype.kind == "f" and np.isnan(given).any():
+        raise _missing(np.isnan(given))
     if given.dtype.kind != "M" or given.ndim != 1:
         raise Misuse(f"expected moments, a column of timestamps, not of {given.dtype}")
     if np.isnat(given).any():
-        raise Misuse(
-            f"element {np.isnat(given).argmax()} has no moment; drop or fill missing values"
-        )
+        raise _missing(np.isnat(given))
     us = given.astype("datetime64[us]", copy=False)
-    if us is not given and not np.array_equal(
-        us.astype(given.dtype), given
-    ):  # beyond 64 bits of µs
-        raise Misuse(f"expected moments that fit 64 bits of µs, not {given.dtype}")
+    finer = np.datetime_data(given.dtype)[0] in ("ns", "ps", "fs", "as")
+    if us is not given and not finer and not np.array_equal(us.astype(given.dtype), given):
+        raise Misuse(f"expected moments that fit 64 bits of µs, not all of {given.dtype}")
     return us.view(np.int64)
+
+
+def _missing(which: NDArray[np.bool_]) -> Misuse:
+    return Misuse(f"element {which.argmax()} has no moment; drop or fill missing values")
 
 
 def _us(index: int, when: Any) -> int:
     """One moment of a column of objects, in µs since 1970."""
+    us = None
     if isinstance(when, np.datetime64) and not np.isnat(when):
-        return int(when.astype("datetime64[us]").astype(np.int64))
-    if isinstance(when, int) and not isinstance(when, bool):
-        return when
-    if isinstance(when, datetime) and when == when:  # noqa: PLR0124 - NaT of pandas is not
-        return to_us(when)
-    raise Misuse(f"element {index} is not a moment, but {brief(when)}; drop or fill it")
+        us = int(moments_us(np.array([when]))[0])
+    elif isinstance(when, int | np.integer) and not isinstance(when, bool):
+        us = int(when)
+    elif isinstance(when, datetime) and when == when:  # noqa: PLR0124 - NaT of pandas is not
+        us = to_us(when)
+    if us is None:
+        raise Misuse(
+            f"element {index} is not a moment, but {brief(when)}; give a datetime, or µs since "
+            "1970, and drop or fill missing values"
+        )
+    if not -(1 << 63) <= us < 1 << 63:
+        raise Misuse("expected moments as ints of µs since 1970, of 64 bits")
+    return us
 
 
 def with_gaps(columns: dict[str, NDArray[Any]], missing: NDArray[Any]) -> dict[str, NDArray[Any]]:
