@@ -143,7 +143,7 @@ def test_parts_of_a_microsecond(declared, make):
     nanoseconds = np.array(["2020-05-01T12:00:00.123456789"], "datetime64[ns]")
     with frazil.history(declared) as past:
         found = past.at_many(make(nanoseconds))
-    assert moments(found).tolist() == [datetime(2020, 5, 1, 12, 0, 0, 123_000)]
+    assert moments(found).tolist() == [WHEN.replace(tzinfo=None, microsecond=123_000)]
 
 
 @pytest.mark.parametrize("empty", [[], pd.Series([], dtype=float), pl.Series([]), pa.nulls(0)])

@@ -81,6 +81,9 @@ def command(
       frazil claims static:7
       frazil claims redis://localhost --declare-past-from 2015-01-01
     """
+    if past_from is not None and (watch or as_json):
+        problem = "--declare-past-from prints no list; leave out --watch and --json"
+        raise click.UsageError(problem)
     if past_from is not None:
         _declare(request, past_from, yes=yes)
         return

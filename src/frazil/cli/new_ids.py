@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import frazil
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, FrazilError, brief
 from frazil.schemes.arrays import ints
 from frazil.tables.new_column import new_column
 
@@ -50,9 +50,17 @@ class Ids:
         return _as_texts(np.ascontiguousarray(encoded), np.arange(count + 1) * encoded.itemsize)
 
     def _next(self, count: int, moments: Any) -> Any:
-        if self.time_column is not None:
-            moments = _moments(moments)
-        row = new_column(self._generator, count, "uint64", moments)
+        try:
+            if self.time_column is not None:
+                moments = _moments(moments)
+            row = new_column(self._generator, count, "uint64", moments)
+        except FrazilError as error:
+            index = error.facts.get("index")
+            if not isinstance(index, int):
+                raise
+            place = f"row {self.count + index + 1:,}, column {self.time_column!r}"
+            text = str(error).removeprefix(f"element {index}").removeprefix(":").strip()
+            raise ConfigError(f"{place}: {text}", **error.facts) from None
         if count:
             first, self.last = map(self._scheme.format, ints(row[[0, -1]]))
             self.first = self.first or first
@@ -62,13 +70,18 @@ class Ids:
 
 def _moments(column: Any) -> Any:
     """The moments of a column. A text is ISO 8601, in UTC unless it has an offset."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
     if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
         return column
-    texts = column.to_pylist()
-    try:
-        return [text and datetime.fromisoformat(text) for text in texts]
-    except ValueError as error:
-        raise ConfigError(f"a moment cannot be read: {error}; write it in ISO 8601") from None
+    made = []
+    for index, text in enumerate(column.to_pylist()):
+        try:
+            made.append(text and datetime.fromisoformat(text))
+        except ValueError:
+            problem = f"{brief(text)} is not a moment; write it in ISO 8601"
+            raise ConfigError(problem, index=index) from None
+    return made
 
 
 # ``pa.array`` and ``pa.scalar`` import pandas where it is installed, to recognise its types. That

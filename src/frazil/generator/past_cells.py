@@ -217,9 +217,9 @@ class PastCells:
         place = f"element {where['index']}: " if where else ""
         return LayoutError(
             f"{place}{moment_text(us)} is outside of this history, which begins at "
-            f"{moment_text(limit[0])} and ends before {moment_text(limit[1])}; give start= and "
-            "stop= that include it; the past begins where it was declared (frazil claims URL "
-            "--declare-past-from) and ends now",
+            f"{moment_text(limit[0])} and ends before {moment_text(limit[1])}; the past begins "
+            "where it was declared (frazil claims URL --declare-past-from) and ends now, and a "
+            "history between its start= and stop=",
             **where,
             field="time",
             value=us,

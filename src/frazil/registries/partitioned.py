@@ -120,7 +120,7 @@ class PartitionedRegistry(PastRegistry):
 
     def claim_past(self, ask: VerbRequest, region: tuple[int, int]) -> Claim | Wait | Lost:
         """See PastRegistry: the ticks of one store, the first one that has them."""
-        reply: Claim | Wait | Lost | None = None
+        replies: list[Wait | Lost] = []
         failures: list[FrazilError] = []
         for number, part in enumerate(self.parts):
             told = self._told(number, ask)
@@ -128,11 +128,13 @@ class PartitionedRegistry(PastRegistry):
                 reply = self._heard(number, told, with_past(part).claim_past(told, region))
             except FrazilError as error:
                 failures.append(error)
+                continue
             if isinstance(reply, Claim):
-                break
-        if reply is None:
+                return reply
+            replies.append(reply)
+        if failures:  # such a store may have the ticks, later or after a declaration
             raise failures[0]
-        return reply
+        return min(replies, key=lambda reply: isinstance(reply, Lost))
 
     def declare_past(self, ask: VerbRequest, start: int) -> LastSeen | Wait:
         """See PastRegistry: on all stores."""

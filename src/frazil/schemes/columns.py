@@ -11,7 +11,7 @@ Limits: a value of more than 63 bits, and a moment outside datetime64 in µs, is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -137,13 +137,13 @@ def moments_us(column: Any) -> NDArray[np.int64]:
     A moment without a time zone is UTC; of shorter parts than a µs, the µs in which it is. Integers
     are µs. Raises Misuse (index) for a missing value and for other types.
     """
-    if hasattr(column, "columns") or not isinstance(column, Iterable) or isinstance(column, str):
+    if hasattr(column, "columns") or not hasattr(column, "__iter__") or isinstance(column, str):
         raise Misuse(f"expected a column of moments, not {brief(column)}")
     dtype = getattr(column, "dtype", None)
     if hasattr(column, "isna") and (unit := _PANDAS_UNIT.match(str(dtype))):
         column = column.to_numpy(f"datetime64[{unit[1].replace('day', 'D')}]")
-    if (missing := np.ma.getmaskarray(column) if np.ma.isMA(column) else np.empty(0)).any():
-        raise _missing(missing)
+    if np.ma.isMA(column) and np.ma.getmaskarray(column).any():
+        raise _missing(np.ma.getmaskarray(column))
     given = np.asarray(column) if hasattr(column, "__array__") else np.empty(0, object)
     if given.dtype.kind == "O":
         return np.array([_us(i, when) for i, when in enumerate(column)], np.int64)
@@ -165,7 +165,8 @@ def moments_us(column: Any) -> NDArray[np.int64]:
 
 
 def _missing(which: NDArray[np.bool_]) -> Misuse:
-    return Misuse(f"element {which.argmax()} has no moment; drop or fill missing values")
+    index = int(which.argmax())
+    return Misuse(f"element {index} has no moment; drop or fill missing values", index=index)
 
 
 def _us(index: int, when: Any) -> int:
@@ -180,7 +181,8 @@ def _us(index: int, when: Any) -> int:
     if us is None:
         raise Misuse(
             f"element {index} is not a moment, but {brief(when)}; give a datetime, or µs since "
-            "1970, and drop or fill missing values"
+            "1970, and drop or fill missing values",
+            index=index,
         )
     if not -(1 << 63) <= us < 1 << 63:
         raise Misuse("expected moments as ints of µs since 1970, of 64 bits")

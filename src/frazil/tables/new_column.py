@@ -55,8 +55,14 @@ def new_column(
 
 
 def check_time(time_column: str | None, columns: Any) -> None:
-    """Raise ConfigError if a table has no such column of moments."""
-    if time_column is not None and time_column not in list(columns):
+    """Raise ConfigError if a table has no such column of moments, or several."""
+    count = 1 if time_column is None else list(columns).count(time_column)
+    if count > 1:
+        raise ConfigError(
+            f"the table has {count} columns {time_column!r}; rename those that are not the moments",
+            value=time_column,
+        )
+    if not count:
         raise ConfigError(
             f"the table has no column {time_column!r}; it has {', '.join(map(str, columns))}",
             value=time_column,

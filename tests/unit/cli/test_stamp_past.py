@@ -69,11 +69,18 @@ def test_a_column_that_is_not_there(call, url, tmp_path, kind, to):
 
 
 def test_a_moment_that_cannot_be_read(call, url, tmp_path):
-    (tmp_path / "in.csv").write_text("made\nyesterday\n")
+    (tmp_path / "in.csv").write_text("made\n" + "2020-01-01\n" * 100_000 + "yesterday\n")
     result = call("stamp", str(tmp_path / "in.csv"), "--time-column", "made", "--url", url)
     assert result.exit_code != 0
     told = " ".join(result.stderr.split())
-    assert "a moment cannot be read: Invalid isoformat string: 'yesterday'" in told
+    assert "row 100,001, column 'made': 'yesterday' is not a moment; write it in ISO 8601" in told
+
+
+def test_a_moment_of_the_future(call, url, tmp_path):
+    parquet.write_table(pa.table({"made": ["2020-01-01", "2112-09-17"]}), tmp_path / "in.parquet")
+    result = call("stamp", str(tmp_path / "in.parquet"), "--time-column", "made", "--url", url)
+    told = " ".join(result.stderr.split())
+    assert "row 2, column 'made': 2112-09-17T00:00:00Z is outside of this history" in told
 
 
 def test_a_past_that_is_unknown(call, tmp_path):

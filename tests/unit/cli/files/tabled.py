@@ -22,15 +22,17 @@ _COUNT = count()
 class Counting:
     """The IDs 1, 2, … in place of new ones."""
 
+    time_column = None
+
     def __init__(self, numeric: bool) -> None:
         self.numeric = numeric
         self.count = 0
 
-    def numbers(self, count: int) -> Any:
+    def numbers(self, count: int, moments: Any = None) -> Any:
         self.count += count
         return pa.array(np.arange(self.count - count + 1, self.count + 1))
 
-    def texts(self, count: int) -> Any:
+    def texts(self, count: int, moments: Any = None) -> Any:
         return self.numbers(count).cast(pa.string())
 
 
