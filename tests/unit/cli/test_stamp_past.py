@@ -76,6 +76,12 @@ def test_a_moment_that_cannot_be_read(call, url, tmp_path):
     assert "row 100,001, column 'made': 'yesterday' is not a moment; write it in ISO 8601" in told
 
 
+def test_two_columns_of_one_name(call, url, tmp_path):
+    (tmp_path / "in.csv").write_text("made,made\n2020-01-01,2019-01-01\n")
+    result = call("stamp", str(tmp_path / "in.csv"), "--time-column", "made", "--url", url)
+    assert "the table has 2 columns 'made'" in " ".join(result.stderr.split())
+
+
 def test_a_moment_of_the_future(call, url, tmp_path):
     parquet.write_table(pa.table({"made": ["2020-01-01", "2112-09-17"]}), tmp_path / "in.parquet")
     result = call("stamp", str(tmp_path / "in.parquet"), "--time-column", "made", "--url", url)

@@ -107,6 +107,19 @@ def test_the_error_is_raised_where_no_server_is_left(pair, url):
             grant(connect(url, "x", ONE_RECORD))
 
 
+def test_a_past_may_be_left_on_a_store_that_does_not_answer(pair, url):
+    scheme = frazil.scheme("sign:1=0 time:41 node:1 sequence:21 @1ms since 2016-02-18")
+    new(url, "z", scheme)
+    registry = connect(url, "z", scheme)
+    registry.declare_past(ask_of(LastSeen()), 0)
+    claims = [registry.claim_past(ask_of(LastSeen()), (5, 9)) for _ in range(3)]
+    assert [type(claim) for claim in claims] == [Claim, Claim, Lost]
+    pair[1].kill()
+    with pytest.raises(RegistryUnavailable):
+        registry.claim_past(ask_of(LastSeen()), (5, 9))
+    assert isinstance(registry.claim_past(ask_of(LastSeen()), (9, 12)), Claim)
+
+
 def test_a_wrong_store_is_not_left_out_of_a_new_namespace_unnoticed(pair, url):
     step(pair[0])
     with pytest.raises(ClockError):

@@ -62,10 +62,10 @@ def direct(reading: Reading) -> Batches | None:
     if reading.kind == "arrow":
         return Batches(first.schema, read)
     rows = sum(each.metadata.num_rows for each in files)
-    some = first.metadata.num_row_groups
-    columns = first.metadata.row_group(0).to_dict()["columns"] if some else []
-    codecs = {each["path_in_schema"]: each["compression"].lower() for each in columns}
-    plain = {each["path_in_schema"] for each in columns if not each["has_dictionary_page"]}
+    group = first.metadata.row_group(0) if first.metadata.num_row_groups else None
+    columns = [group.column(i) for i in range(group.num_columns)] if group else []
+    codecs = {each.path_in_schema: each.compression.lower() for each in columns}
+    plain = {each.path_in_schema for each in columns if not each.has_dictionary_page}
     return Batches(first.schema_arrow, read, rows, codecs, frozenset(plain))
 
 

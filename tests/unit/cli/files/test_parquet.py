@@ -263,3 +263,12 @@ def test_a_zero_in_a_key_of_json_is_kept(tmp_path, arrow):
     path = put(tmp_path, '{"o": {"x\\u0000y": 1.5, "x": 2}}\n')
     (value,) = table_of(arrow, stamped(path, "jsonl", "parquet")).column("o").to_pylist()
     assert json.loads(value) == {"x\0y": 1.5, "x": 2}
+
+
+def test_times_beyond_pythons_years_are_kept(tmp_path, arrow):
+    times = arrow.array([1 << 60, -(1 << 60)]).cast(arrow.timestamp("us"))
+    arrow.parquet.write_table(arrow.table({"when": times}), tmp_path / "in")
+    found = table_of(arrow, stamped(tmp_path / "in", "parquet", "parquet"))
+    assert found.column("when").cast("int64").to_pylist() == [1 << 60, -(1 << 60)]
+    text = stamped(tmp_path / "in", "parquet", "csv").decode()
+    assert "38504-08-17 21:30:06.846976" in text
