@@ -38,6 +38,8 @@ def column_type(scheme: Scheme, *, text: bool = False, unsigned: bool = True) ->
 
 def check_generator(ids: object, *, timed: bool = False) -> None:
     """Raise ConfigError for what is no generator; timed: for what is no history."""
+    if isinstance(ids, History) and not timed:
+        raise ConfigError("ids is a history; name the column of the rows' moments: time_column=")
     if not isinstance(ids, History if timed else Generator):
         what = "a history of frazil.history" if timed else "a generator of frazil.open"
         raise ConfigError(f"ids must be {what}, not {type(ids).__name__}")
