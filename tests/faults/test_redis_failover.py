@@ -89,7 +89,7 @@ def test_a_replica_without_confirmation_that_lost_one_renewal(fleet):
 
 
 BROKEN = [
-    *(("redis", 0, "unguarded_script"), ("confirmed", 4, "unguarded_script")),
+    *(("redis", 4, "unguarded_script"), ("confirmed", 4, "unguarded_script")),
     ("postgresql", 4, "unguarded_store"),
 ]
 
