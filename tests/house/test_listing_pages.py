@@ -1,7 +1,8 @@
-"""Two pages list what the code has, and list all of it.
+"""Pages list what the code has, and list all of it.
 
 docs/reference/configuration.md lists every option of a URL and every key of frazil.toml;
-docs/how-to/security.md names a test for each defence, and the tests are there.
+docs/how-to/security.md names a test for each defence, docs/evidence/frameworks.md some for each
+fault that strangers found, and the tests are there.
 """
 
 import ast
@@ -91,3 +92,12 @@ def test_each_defence_names_a_test_that_exists(row: str) -> None:
     named = NAMED.findall(row)
     assert named
     assert [each for each in named if not exists(*each)] == []
+
+
+def test_each_letter_of_a_stranger_names_tests_that_exist() -> None:
+    page = (ROOT / "docs" / "evidence" / "frameworks.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [A-Z]\d.*$", page, re.MULTILINE)
+    assert len(rows) > 15
+    named = {name for row in rows for name in re.findall(r"(?:`|::)(test_\w+)`", row)}
+    texts = [file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py")]
+    assert named <= {name for text in texts for name in re.findall(r"def (test_\w+)", text)}
