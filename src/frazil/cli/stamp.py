@@ -34,10 +34,8 @@ from frazil.cli.files.streams import open_output
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
-from frazil.generator.generator import Generator
-from frazil.generator.history import History
-from frazil.generator.local import open_request
 from frazil.generator.request import Request
+from frazil.tables.new_column import opened
 
 _FORMAT = click.Choice([kind for kind in FORMATS if kind != "text"])
 _LEAD_US = 1_000_000
@@ -151,7 +149,7 @@ def _stamp(
     with (
         tempfile.TemporaryDirectory(prefix="frazil-stamp-") as folder,
         open_output(output, files, force=force) as file,
-        _maker(request, time_column) as generator,
+        opened(request, time_column) as generator,
         connect(memory.database_bytes, Path(folder)) as database,
         progress("stamping") as update,
     ):
@@ -159,15 +157,6 @@ def _stamp(
         ids = Ids(generator, time_column)
         stamp(reading, Place(column, last), kind_out, file, ids, update)
     return {"rows": ids.count, "first": ids.first, "last": ids.last}
-
-
-def _maker(request: Request, time_column: str | None) -> Generator | History:
-    """What makes the IDs: of now, or of the past."""
-    if time_column is None:
-        return open_request(request)
-    history = History(request, None, None)
-    history.claim()
-    return history
 
 
 def _default_lead_us(request: Request) -> int:

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 from frazil.errors import ClaimLost
-from frazil.generator.generator import Generator
-from frazil.generator.history import History, past_registry
+from frazil.generator.history import past_registry
 from frazil.generator.local import open_request
 from frazil.generator.request import Request
 from frazil.inputs.url import UrlInput
 from frazil.minting import make_request
 from frazil.opening import TaskOptions
 from frazil.schemes.scheme import Scheme
-from frazil.tables.new_column import column_type, new_column
+from frazil.tables.new_column import column_type, new_column, opened
 from frazil.tables.reach import check_reach
 
 if TYPE_CHECKING:
@@ -53,10 +52,7 @@ class Attempt:
         import pyarrow as pa
 
         self._check()
-        ids: Generator | History = open_request(self.request)
-        if self.time_column is not None:
-            ids = History(self.request, None, None)
-        with ids:
+        with opened(self.request, self.time_column) as ids:
             for batch in batches:
                 moments = None if self.time_column is None else batch.column(self.time_column)
                 new = pa.array(new_column(ids, batch.num_rows, self.kind, moments))

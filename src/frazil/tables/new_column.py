@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from frazil.errors import ConfigError
 from frazil.generator.generator import Generator
 from frazil.generator.history import History
+from frazil.generator.local import open_request
+from frazil.generator.request import Request
 from frazil.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
@@ -43,6 +45,14 @@ def check_generator(ids: object, *, timed: bool = False) -> None:
     if not isinstance(ids, History if timed else Generator):
         what = "a history of frazil.history" if timed else "a generator of frazil.open"
         raise ConfigError(f"ids must be {what}, not {type(ids).__name__}")
+
+
+def opened(request: Request, time_column: str | None) -> Generator | History:
+    """What makes the IDs of rows: of now, or of their own moments if they have a column of these.
+
+    A history claims its region with its first row, so that a table without any uses up none.
+    """
+    return open_request(request) if time_column is None else History(request, None, None)
 
 
 def new_column(

@@ -208,7 +208,7 @@ def test_lead_is_a_second_or_the_horizon(table, tmp_path, monkeypatch):
         leads_us.append(request.lead_us)
         return open_request(request)
 
-    monkeypatch.setattr("frazil.cli.stamp.open_request", spy)
+    monkeypatch.setattr("frazil.tables.new_column.open_request", spy)
     short = f"sqlite://{tmp_path}/ids.db?horizon=200ms"
     for options in ((), ("--url", short), ("--lead", "0"), ("--lead", "5ms")):
         assert stamp(table, *options).exit_code == 0

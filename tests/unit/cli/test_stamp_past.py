@@ -9,6 +9,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 import frazil
+from frazil.registries import connect
 
 MOMENTS = ["2020-05-01T12:00:00Z", "2019-01-01 00:00:00", "2020-05-01 17:30:00.5+05:30"]
 TABLE = {"made": MOMENTS, "note": ["a", 'b "c"', "d"]}
@@ -66,6 +67,8 @@ def test_a_column_that_is_not_there(call, url, tmp_path, kind, to):
     out = str(tmp_path / f"out.{to}")
     result = call("stamp", str(source), "--time-column", "when", "-o", out, "--url", url)
     assert "the table has no column 'when'; it has made, note" in " ".join(result.stderr.split())
+    found = connect(url, "default", frazil.scheme()).look()
+    assert found.holdings == ()  # no past is used up
 
 
 def test_a_moment_that_cannot_be_read(call, url, tmp_path):
