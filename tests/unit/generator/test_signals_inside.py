@@ -1,5 +1,6 @@
 """A signal that arrives while the compiled walk makes a step: its handler runs after the step."""
 
+import gc
 import signal
 import time
 from _thread import interrupt_main
@@ -75,7 +76,9 @@ def test_no_handler_runs_inside_a_step(url, layout, step, start, handled):
             left[:] = [None] * 3
             time.sleep(0.0012)  # a later tick
             waits = ids.status().waits
+            gc.disable()  # a collection may run Python code, which looks for signals
             _, inside = interrupted(step(ids), ran)
+            gc.enable()
             if ids.status().waits == waits:  # else its claim had ended, and the call waited
                 assert inside == []
             until = time.monotonic() + 10
@@ -83,3 +86,31 @@ def test_no_handler_runs_inside_a_step(url, layout, step, start, handled):
                 pass
             assert len(ran) == len(set(ran)) > 0
             ran.clear()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=list(LAYOUTS))
+@pytest.mark.parametrize("allocations", range(1, 6))
+def test_a_collection_inside_a_step(url, layout, allocations, handled):
+    """The garbage collector runs Python code in the middle of a step, and with it the handler."""
+    todo, left = handled
+    gc.callbacks.append(lambda phase, info: None)
+    threshold = gc.get_threshold()
+    try:
+        with frazil.open(url, layout) as ids:
+            ran: list[int] = []
+            todo.append(lambda: ran.extend(ids.take(2)))
+            for _ in range(20):
+                left[:] = [None] * 3
+                gc.collect()
+                gc.set_threshold(allocations)
+                taken, _ = interrupted(partial(ids.take, 5000), ran)
+                gc.set_threshold(*threshold)
+                until = time.monotonic() + 10
+                while not ran and time.monotonic() < until:
+                    pass
+                assert len(ran) > 0
+                assert len(set(ran + taken)) == len(ran) + len(taken)
+                ran.clear()
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.pop()
