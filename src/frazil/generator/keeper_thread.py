@@ -69,6 +69,10 @@ class Keeper:
         if self.policy.call(call):
             self._wake_thread()
 
+    def doubt(self) -> bool:
+        """See ``TimedPolicy``."""
+        return isinstance(self.policy, TimedPolicy) and self.policy.doubt()
+
     def look_ahead(self) -> None:
         """Half of a block is used: fetch the next one in the background."""
         if self.policy.look_ahead():

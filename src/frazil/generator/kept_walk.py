@@ -47,6 +47,7 @@ Pauses: TypeAlias = Generator[tuple[int, int], None, None]
 """Yields each pause of the walk, with the moment at which the caller began to wait."""
 
 _LONGEST_NAP_NS = 50_000_000  # then a close by another thread is noticed
+_DOUBTED_US = 100_000  # members of one store with no lead do not differ by so much
 _NOTICED_NS = 100_000_000  # users of a server notice a longer wait
 _BLOCKS = {"run": 1, "sequence": 1000}
 
@@ -69,6 +70,7 @@ class KeptWalk(_Base):
         self.registry = request.connect()
         usual = _BLOCKS.get(request.scheme.layout.axis, 0)
         self._block = usual if request.block is None else request.block
+        self._doubted_us = request.lead_us + _DOUBTED_US
         self._warned = False
         self._keepers = {self.identity.era: self._new_keeper()}
         self.waits = self.failures = self._inherited = 0
@@ -136,13 +138,21 @@ class KeptWalk(_Base):
         """Move the cursor past the marks: every ID that is taken after this is greater.
 
         A claim that another thread gets meanwhile begins with a later tick, so its IDs are greater,
-        too. Raises CodecError as ``Order.greatest``.
+        too. A mark that is far ahead may be of a member that knows of a step of the store's clock,
+        so the store is asked first. Raises CodecError as ``Order.greatest``.
         """
-        since_ns = boot_ns()
+        since_ns, asked = boot_ns(), not self.request.timeout_us
         while marks is not None and marks.numbers:
             wait_ns = self.pause_ns()
             if not wait_ns:
-                n = self.order.greatest(marks, self.due(self.identity.now_ns()))
+                now_tick = self.due(self.identity.now_ns())
+                ahead = self.order.tick(max(marks.numbers)) - now_tick
+                if not asked and ahead * self.registry.terms.tick_us > self._doubted_us:
+                    asked = True
+                    if self.keeper.doubt():
+                        yield SPENT, since_ns  # until the keeper has asked
+                        continue
+                n = self.order.greatest(marks, now_tick)
                 if n is None:
                     return
                 node = self.node

@@ -24,6 +24,7 @@ from frazil.walk.walk import Walk
 
 FIRST_CLAIM_US = 100_000
 _REFUSED_S = 1.0  # until a refused renewal is tried again, unless a caller waits
+_DOUBTS_NS = 10**9
 _ANSWERS = 4  # the least claim, in answer times: half to use it, half to renew it
 
 
@@ -34,6 +35,23 @@ class TimedPolicy(KeeperPolicy):
     _at = 0, 0  # the walk's IDs and its tick, at the last renewal
     _used_ns = 0  # when it was last seen busy
     _scarce_until_ns = 0
+    _doubted = False
+    _doubted_ns = -_DOUBTS_NS
+
+    def doubt(self) -> bool:
+        """The next round asks the registry for its clock, even if there are IDs for callers.
+
+        Returns whether it does: at most once a second, whatever IDs callers have seen.
+        """
+        now_ns = self.identity.now_ns()
+        if now_ns - self._doubted_ns < _DOUBTS_NS or not self._renewable:
+            return False
+        self._doubted_ns, self._doubted = now_ns, True
+        return True
+
+    def _wake_supplied(self, walk: Walk) -> None:
+        if not self._doubted:
+            super()._wake_supplied(walk)
 
     def _why(self, _waited_s: float, /) -> Cause:
         walk = self.walk()
@@ -43,6 +61,7 @@ class TimedPolicy(KeeperPolicy):
 
     def _supply(self, walk: Walk) -> Steps[None]:
         """Renew the claim, or get another one if it has a new owner."""
+        self._doubted = False
         if self._renewable:
             yield from self._renew(walk)
             self.wait_cause = "used" if self._renewable and not walk.left() else None

@@ -11,6 +11,7 @@ import frazil
 from frazil.claims.record import JUMP_US
 from frazil.errors import CodecError, ConfigError, PoolExhausted
 from frazil.generator.order import Order
+from frazil.system import clock
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
 from tests.tools.forks import found_in_child
@@ -84,6 +85,39 @@ def test_only_its_caller_waits(url):
         assert len(others) > 100  # else they had waited, too
         assert sum(n < seen for n in others) > 100
         assert len({*made, *others}) == len(others) + 1
+
+
+@pytest.mark.parametrize("seconds", [2, 20])
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_member_that_has_not_heard_of_a_step(url, monkeypatch, seconds, trusted):
+    """The other one has a claim of the stepped clock; this one asks the store first."""
+    with frazil.open(url, timeout="1s") as ids, frazil.open(url) as newcomer:
+        ids()
+        right = clock.wall_us
+        monkeypatch.setattr(clock, "wall_us", lambda: right() + int(seconds * 1e6))
+        seen = newcomer()
+        assert ids.scheme.unpack(seen).time > ids.scheme.unpack(ids()).time + 1000
+        began_s = time.monotonic()
+        assert ids.after(seen, trusted=trusted) > seen
+        assert time.monotonic() - began_s < 1  # less than the step
+        assert ids.status().failures == 0
+
+
+def test_ids_of_strangers_cause_one_request_a_second(url, monkeypatch):
+    with frazil.open(url) as ids:
+        ids()
+        asked = []
+        renew = type(ids._walk.registry).renew
+
+        def counted(*arguments):
+            asked.append(1)
+            return renew(*arguments)
+
+        monkeypatch.setattr(type(ids._walk.registry), "renew", counted)
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            assert ids.after(ahead(ids, 3000), trusted=False)
+        assert len(asked) <= 8  # with those of a busy generator
 
 
 def test_one_that_cannot_be(url):
