@@ -101,6 +101,7 @@ class KeeperPolicy(ABC):
         self._renewable = False
         self._granted_ns = self._lost_us = 0
         self.answer_ns, self._answered_ns = 0, -1
+        self._asked_ns: int | None = None  # when the first caller came; None after a wait
         self._retries = Retries()
         self._back_off_until_ns = 0
         self._refused = False
@@ -128,6 +129,8 @@ class KeeperPolicy(ABC):
     def call(self, call: Call) -> bool:
         """Wake ``call`` when the walk has a claim, or an error. Returns whether a round is due."""
         self.calls.add(call)
+        if not self._callers_wait:
+            self._asked_ns = self.identity.now_ns()
         self._callers_wait = True
         if self.ended:
             self.calls.answer(closed())
@@ -241,6 +244,7 @@ class KeeperPolicy(ABC):
     def _note_wait(self, request: VerbRequest, reply: Wait) -> Steps[None]:
         """Nothing can be granted now: find out why, and pause."""
         self._granted_ns = self.identity.now_ns() + reply.wait_us * 1000
+        self._asked_ns = None
         self.wait_cause = (yield from self._loss()) if reply.guarded else "full"
         if self.wait_cause:  # pragma: no branch - after a throw, Python does not trace it
             why, new = reason(self.state()), self.wait_cause == "new"

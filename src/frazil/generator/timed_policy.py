@@ -2,7 +2,9 @@
 
 - A busy generator renews its claim when less than half of the ticks that it wanted are left. It
   wants twice as many each time, up to the horizon. The first claim has 100 ms, so a short life
-  wastes little; more if the last answer was slow, or the claim would end before its use.
+  wastes little; more if the last answer was slow, or the claim would end before its use. If the
+  thread of the keeper or the store has too much to do, short claims would make that worse: each
+  would end before its renewal. So a claim also lasts for four times as long as its caller waited.
 - A generator that issued nothing since the last renewal is *idle*. For a while after its last ID
   (``keep``) its claim is kept warm, so that a rare ID costs its caller no request: it is renewed
   for the whole horizon, when half of that is left. After that it is given back.
@@ -35,6 +37,7 @@ class TimedPolicy(KeeperPolicy):
     _at = 0, 0  # the walk's IDs and its tick, at the last renewal
     _used_ns = 0  # when it was last seen busy
     _scarce_until_ns = 0
+    _late_ns = 0  # how long a caller waited until the keeper came to it
     _doubted = False
     _doubted_ns = -_DOUBTS_NS
 
@@ -62,6 +65,8 @@ class TimedPolicy(KeeperPolicy):
     def _supply(self, walk: Walk) -> Steps[None]:
         """Renew the claim, or get another one if it has a new owner."""
         self._doubted = False
+        asked_ns, now_ns = self._asked_ns, self.identity.now_ns()
+        self._late_ns = 0 if asked_ns is None else now_ns - asked_ns
         if self._renewable:
             yield from self._renew(walk)
             self.wait_cause = "used" if self._renewable and not walk.left() else None
@@ -92,7 +97,7 @@ class TimedPolicy(KeeperPolicy):
             yield from self._renew(walk, idle=idle)
 
     def _first_want(self) -> int:
-        long_us = max(FIRST_CLAIM_US, _ANSWERS * self.answer_ns // 1000)
+        long_us = max(FIRST_CLAIM_US, _ANSWERS * max(self.answer_ns, self._late_ns) // 1000)
         return max(1, min(long_us // self.terms.tick_us, self.terms.horizon_ticks))
 
     def _keeps_warm(self) -> bool:
@@ -114,7 +119,7 @@ class TimedPolicy(KeeperPolicy):
         due = walk.due(self.identity.now_ns())
         at = max(walk.until - walk.left(), due)
         reply, read_ns = yield from self._ask_renewal(walk, claim, at + delay + want)
-        lost, ended = isinstance(reply, Lost), claim.until <= due
+        lost, ended = isinstance(reply, Lost), claim.until <= walk.due(self.identity.now_ns())
         if isinstance(reply, Claim) and (reply.until > claim.until or claim.until < self.terms.end):
             self._want = want
             late = walk.due(self.identity.now_ns()) - claim.until

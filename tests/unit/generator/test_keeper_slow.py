@@ -2,9 +2,9 @@
 
 import pytest
 
-from frazil.claims.claim import Lost
+from frazil.claims.claim import LastSeen, Lost, Wait
 from tests.tools.verbs import drive
-from tests.unit.generator.test_keeper import call, supplied, tend, world
+from tests.unit.generator.test_keeper import Told, call, supplied, tend, world
 
 __all__ = ["supplied", "world"]
 
@@ -73,3 +73,47 @@ def test_a_claim_is_renewed_from_when_the_answer_will_come_on(supplied, world, m
     monkeypatch.setattr(keeper.registry, "renew", renew)
     drive(keeper.policy._renew(ids), keeper.registry)
     assert asked == [now + 600 + keeper.policy.terms.horizon_ticks]
+
+
+@pytest.mark.parametrize(("late_ms", "want"), [(20, 100), (80, 320), (900, 1000)])
+def test_a_caller_that_waited_for_the_keeper_gets_a_longer_claim(supplied, world, late_ms, want):
+    """A thread with too much to do would come too late to renew a short one."""
+    ids, keeper, answers = supplied
+    keeper.policy.call(Told(answers))
+    world.advance(late_ms)
+    keeper.policy.call(Told(answers))
+    tend(keeper, ids)
+    assert keeper.policy.claim.until - keeper.policy.claim.start == want
+    assert answers == [None, None]
+
+
+def test_a_caller_that_waited_for_a_number_gets_no_longer_claim(supplied, world, monkeypatch):
+    """Where numbers are scarce, each would keep its own for longer, and the next wait longer."""
+    ids, keeper, answers = supplied
+    keeper.policy.call(Told(answers))
+    with monkeypatch.context() as full:
+        full.setattr(keeper.registry, "grant", lambda *_: Wait(500_000, LastSeen()))
+        tend(keeper, ids)
+    world.advance(600)
+    tend(keeper, ids)
+    assert keeper.policy.claim.until - keeper.policy.claim.start == 100
+
+
+def test_a_claim_that_ended_while_its_renewal_was_under_way(supplied, world, monkeypatch):
+    """Its new owner came after its end, so node numbers are not scarce: the next is kept warm."""
+    ids, keeper, answers = supplied
+    keeper.policy._keep_ns = 10**12
+    call(ids, keeper, answers)
+    ids.poll()
+    world.advance(60)
+    tend(keeper, ids)
+    world.advance(60)
+    assert keeper.policy.claim.until > ids.due(world.ns)
+
+    def renew(ask, until):
+        world.advance(500)
+        return Lost(ask.seen)
+
+    monkeypatch.setattr(keeper.registry, "renew", renew)
+    drive(keeper.policy._renew(ids, idle=True), keeper.registry)
+    assert keeper.policy._keeps_warm()
