@@ -71,7 +71,15 @@ class Keeper:
 
     def doubt(self) -> bool:
         """See ``TimedPolicy``."""
-        return isinstance(self.policy, TimedPolicy) and self.policy.doubt()
+        if isinstance(self.policy, TimedPolicy) and self.policy.doubt():
+            self._wake_thread()
+            return True
+        return False
+
+    @property
+    def doubted(self) -> bool:
+        """Whether the registry's clock was not heard since ``doubt``."""
+        return isinstance(self.policy, TimedPolicy) and self.policy.doubted
 
     def look_ahead(self) -> None:
         """Half of a block is used: fetch the next one in the background."""

@@ -48,6 +48,8 @@ Pauses: TypeAlias = Generator[tuple[int, int], None, None]
 
 _LONGEST_NAP_NS = 50_000_000  # then a close by another thread is noticed
 _DOUBTED_US = 100_000  # members of one store with no lead do not differ by so much
+_ASKING_NS = 1_000_000_000  # a store that hangs holds up no caller for longer
+_GLANCE_NS = 500_000
 _NOTICED_NS = 100_000_000  # users of a server notice a longer wait
 _BLOCKS = {"run": 1, "sequence": 1000}
 
@@ -71,6 +73,7 @@ class KeptWalk(_Base):
         usual = _BLOCKS.get(request.scheme.layout.axis, 0)
         self._block = usual if request.block is None else request.block
         self._doubted_us = request.lead_us + _DOUBTED_US
+        self._asking_ns = min(request.timeout_us * 1000, _ASKING_NS)
         self._warned = False
         self._keepers = {self.identity.era: self._new_keeper()}
         self.waits = self.failures = self._inherited = 0
@@ -141,7 +144,7 @@ class KeptWalk(_Base):
         too. A mark that is far ahead may be of a member that knows of a step of the store's clock,
         so the store is asked first. Raises CodecError as ``Order.greatest``.
         """
-        since_ns, asked = boot_ns(), not self.request.timeout_us
+        since_ns, asked = boot_ns(), False
         while marks is not None and marks.numbers:
             wait_ns = self.pause_ns()
             if not wait_ns:
@@ -149,8 +152,10 @@ class KeptWalk(_Base):
                 ahead = self.order.tick(max(marks.numbers)) - now_tick
                 if not asked and ahead * self.registry.terms.tick_us > self._doubted_us:
                     asked = True
-                    if self.keeper.doubt():
-                        yield SPENT, since_ns  # until the keeper has asked
+                    keeper, until_ns = self.keeper, since_ns + self._asking_ns
+                    if keeper.doubt():
+                        while keeper.doubted and boot_ns() < until_ns:
+                            yield _GLANCE_NS, since_ns
                         continue
                 n = self.order.greatest(marks, now_tick)
                 if n is None:

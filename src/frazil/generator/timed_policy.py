@@ -38,23 +38,19 @@ class TimedPolicy(KeeperPolicy):
     _used_ns = 0  # when it was last seen busy
     _scarce_until_ns = 0
     _late_ns = 0  # how long a caller waited until the keeper came to it
-    _doubted = False
+    doubted = False  # a caller waits for the registry's clock
     _doubted_ns = -_DOUBTS_NS
 
     def doubt(self) -> bool:
-        """The next round asks the registry for its clock, even if there are IDs for callers.
+        """Renew the claim in the next round, to hear what the registry's clock says.
 
         Returns whether it does: at most once a second, whatever IDs callers have seen.
         """
         now_ns = self.identity.now_ns()
-        if now_ns - self._doubted_ns < _DOUBTS_NS or not self._renewable:
+        if now_ns - self._doubted_ns < _DOUBTS_NS or not self._renewable or self.trouble:
             return False
-        self._doubted_ns, self._doubted = now_ns, True
+        self._doubted_ns, self.doubted = now_ns, True
         return True
-
-    def _wake_supplied(self, walk: Walk) -> None:
-        if not self._doubted:
-            super()._wake_supplied(walk)
 
     def _why(self, _waited_s: float, /) -> Cause:
         walk = self.walk()
@@ -64,7 +60,6 @@ class TimedPolicy(KeeperPolicy):
 
     def _supply(self, walk: Walk) -> Steps[None]:
         """Renew the claim, or get another one if it has a new owner."""
-        self._doubted = False
         asked_ns, now_ns = self._asked_ns, self.identity.now_ns()
         self._late_ns = 0 if asked_ns is None else now_ns - asked_ns
         if self._renewable:
@@ -88,7 +83,12 @@ class TimedPolicy(KeeperPolicy):
         if not idle:
             self._used_ns = self.identity.now_ns()
         self._at = at
-        if idle and not self._keeps_warm():
+        if self.doubted:
+            yield from self._renew(walk)
+            if not self._renewable:
+                yield from self._grant(walk, max(self._want, self._first_want()))
+            self.doubted = False
+        elif idle and not self._keeps_warm():
             used = walk.leave(self.identity.era)
             if self.identity.intact():  # else the claim may belong to another keeper
                 self._want = 0
@@ -138,7 +138,7 @@ class TimedPolicy(KeeperPolicy):
             return False
         if not self._renewable:
             return self._silent_us() >= self._report_us()
-        return 2 * walk.reach() < self._want
+        return self.doubted or 2 * walk.reach() < self._want
 
     def _due_s(self, walk: Walk) -> float | None:
         if self.claim is None:

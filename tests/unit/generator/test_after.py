@@ -15,6 +15,7 @@ from frazil.system import clock
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
 from tests.tools.forks import found_in_child
+from tests.tools.waiting import until
 
 SEQUENCE_ABOVE = "sign:1=0 time:41 sequence:10 node:12 @1ms since 2025-01-01T00:00:00Z"
 SLOW = "sign:1=0 time:32 node:11 sequence:20 @1s since 2025-01-01T00:00:00Z"
@@ -114,10 +115,27 @@ def test_ids_of_strangers_cause_one_request_a_second(url, monkeypatch):
             return renew(*arguments)
 
         monkeypatch.setattr(type(ids._walk.registry), "renew", counted)
-        until = time.monotonic() + 1.5
-        while time.monotonic() < until:
+        end_s = time.monotonic() + 1.5
+        while time.monotonic() < end_s:
             assert ids.after(ahead(ids, 3000), trusted=False)
         assert len(asked) <= 8  # with those of a busy generator
+
+
+def test_a_store_that_hangs_holds_up_nobody_for_long():
+    with Server("valkey") as server:
+        url = f"{server.url}?horizon=10min"
+        frazil.init(url, new=True)
+        with frazil.open(url, timeout="5min") as ids:
+            ids()
+            until(lambda: ids.status().seconds_left > 200, "a claim that lasts")
+            server.freeze()
+            began_s = time.monotonic()
+            for _ in range(3):
+                assert ids.after(ahead(ids, 3000), trusted=False)
+            assert time.monotonic() - began_s < 60  # its timeout is five minutes
+            server.thaw()
+            seen = ahead(ids, 0.3)
+            assert ids.after(seen) > seen
 
 
 def test_one_that_cannot_be(url):
