@@ -119,7 +119,8 @@ class TimedPolicy(KeeperPolicy):
         due = walk.due(self.identity.now_ns())
         at = max(walk.until - walk.left(), due)
         reply, read_ns = yield from self._ask_renewal(walk, claim, at + delay + want)
-        lost, ended = isinstance(reply, Lost), claim.until <= walk.due(self.identity.now_ns())
+        lost, now_tick = isinstance(reply, Lost), self.terms.tick_at(reply.seen.now_us)
+        ended = claim.until <= max(now_tick, walk.due(self.identity.now_ns()))
         if isinstance(reply, Claim) and (reply.until > claim.until or claim.until < self.terms.end):
             self._want = want
             late = walk.due(self.identity.now_ns()) - claim.until
