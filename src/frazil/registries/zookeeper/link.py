@@ -18,6 +18,7 @@ connection is cut off before anything else runs there.
 
 import encodings.idna  # noqa: F401 - for the name of the host, before another thread needs it
 import logging
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -171,8 +172,9 @@ class Link:
             self._client = None
             threading.Thread(target=_end, args=(client,), daemon=True).start()
 
-    def __del__(self) -> None:
-        if "_client" in self.__dict__:
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        # At the end of the process the driver's threads have stopped, and it waits for them.
+        if "_client" in self.__dict__ and not ending():
             self.close()
 
     @contextmanager

@@ -2,7 +2,10 @@
 
 import gc
 import signal
+import subprocess
+import sys
 import threading
+import time
 from weakref import ref
 
 import pytest
@@ -44,6 +47,24 @@ def test_the_doctor(registry):
     assert report.server.startswith("ZooKeeper 3.")
     assert {fact.about: fact.verdict for fact in report.facts}["rights"] == "note"
     assert abs(report.ahead_us) < 60_000_000
+
+
+def test_a_program_that_ends_by_an_error_does_not_wait_for_the_session(server, registry):
+    """The driver waits ten seconds for its threads, which do not run any more."""
+    program = (
+        "import frazil, sys, time\n"
+        "try:\n"
+        "    frazil.init(*sys.argv[1:2], namespace=sys.argv[2], new=True)\n"
+        "except frazil.errors.ConfigError as error:\n"
+        "    kept = error\n"  # and with its traceback all that it refers to
+        "    print(time.monotonic())\n"
+    )
+    waits_s = []
+    for _ in range(3):
+        asked = [sys.executable, "-c", program, server.url(), registry.terms.namespace]
+        ended = subprocess.run(asked, check=True, capture_output=True, text=True)
+        waits_s.append(time.monotonic() - float(ended.stdout))
+    assert min(waits_s) < 5
 
 
 def test_names_of_all_kinds(server):
