@@ -94,7 +94,7 @@ def together(faults):
         yield
 
 
-@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.nightly), 3])
 def test_etcd(size, monkeypatch):
     with etcd(size) as cluster, ExitStack() as stack:
         wires = [stack.enter_context(Proxy(member.port)) for member in cluster.members]

@@ -81,7 +81,7 @@ def test_a_loss_while_the_clock_is_back(fleet):
 POOL = "sign:1=0 time:41 node:6 sequence:16 @1ms since 2025-01-01T00:00:00Z"
 
 
-@pytest.mark.parametrize("rounds", [25, pytest.param(125, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("rounds", [10, pytest.param(125, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("flavour", BY_NIGHT)
 def test_short_lives(place, flavour, rounds):
     crew = Processes(place)
