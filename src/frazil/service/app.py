@@ -27,6 +27,7 @@ from frazil.service.problems import Problem
 from frazil.service.redis.server import RespServer
 from frazil.service.settings import Settings
 from frazil.service.state import State
+from frazil.service.traces import Traces
 from frazil.service.worker_stats import WorkerStats
 
 
@@ -88,9 +89,16 @@ class App:
         if scope["type"] == "lifespan":
             await self._live_on(receive, send)
         elif self._traces.on:
-            await self._traces.call(self._answer, scope, receive, send)
+            route = self._route(scope["path"])
+            await self._traces.call(self._answer, scope, receive, send, route)
         else:
             await self._answer(scope, receive, send)
+
+    def _route(self, path: str) -> tuple[str, list[str]]:
+        """The route of a path, and its values: a file of the console, or one of ``Routes``."""
+        if path in self._endpoints and self._endpoints[path][0] == "console":
+            return path, []
+        return self._routes.find(path)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         name = "other"
@@ -163,55 +171,6 @@ def _adding(send: Send, headers: asgi.Headers) -> Send:
         await send(message)
 
     return adding
-
-
-class Traces:
-    """OpenTelemetry: a span for each request, if a tracer provider is configured.
-
-    Only the API package is needed, and ``opentelemetry-instrument frazil serve`` configures a
-    provider. The header ``traceparent`` sets the parent of a span. A span holds the method, the
-    path, the status and the namespace (by the semantic conventions for HTTP), but no query, token
-    or ID. on: whether there is a provider; looked up once, at the start.
-    """
-
-    def __init__(self) -> None:
-        self._tracer: Any = None
-        try:
-            from opentelemetry import trace
-        except ImportError:
-            self.on = False
-            return
-        self.on = not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
-        if self.on:
-            self._tracer = trace.get_tracer("frazil.service")
-
-    async def call(self, app: Any, scope: Scope, receive: Receive, send: Send) -> None:
-        """Call an ASGI application inside a span."""
-        from opentelemetry.propagate import extract
-        from opentelemetry.trace import SpanKind, Status, StatusCode
-
-        headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
-        parts = scope["path"].split("/")
-        route = "/".join(parts[3:4])
-        known = parts[1:2] == ["v1"] and route in {"id", "ids", "inspect", "window"}
-        name = f"{scope['method']} /v1/{{ns}}/{route}" if known else scope["method"]
-        with self._tracer.start_as_current_span(
-            name,
-            context=extract(headers),
-            kind=SpanKind.SERVER,
-            attributes={"http.request.method": scope["method"], "url.path": scope["path"]},
-        ) as span:
-            if known:
-                span.set_attribute("frazil.namespace", parts[2])
-
-            async def traced(message: MutableMapping[str, Any]) -> None:
-                if message["type"] == "http.response.start":
-                    span.set_attribute("http.response.status_code", message["status"])
-                    if message["status"] >= 500:
-                        span.set_status(Status(StatusCode.ERROR))
-                await send(message)
-
-            await app(scope, receive, traced)
 
 
 _ALLOWED: tuple[tuple[bytes, bytes], ...] = (

@@ -87,15 +87,21 @@ class Routes:
             "/metrics": _Route(read, "admin", self._metrics, None),
         }
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
-        path, parts = scope["path"], scope["path"].split("/")
-        names: list[str] = []
+    def find(self, path: str) -> tuple[str, list[str]]:
+        """The path of ``table`` that a path matches, or "", and its values of {ns} and {id}."""
+        parts = path.split("/")
+        values: list[str] = []
         if parts[1:2] == ["v1"] and ("{" in path or path not in self.table):
-            names = [*parts[2:3], *parts[4:]]
+            values = [*parts[2:3], *parts[4:]]
             parts[2:3], parts[4:] = ["{ns}"], ["{id}"] * len(parts[4:])
-        route = self.table.get("/".join(parts))
-        if route is None or not all(names):
+        template = "/".join(parts)
+        return (template, values) if template in self.table and all(values) else ("", [])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
+        template, names = self.find(scope["path"])
+        if not template:
             raise Problem("not-found", "GET /openapi.json lists the paths")
+        route = self.table[template]
         asgi.refuse_method(scope, route.methods)
         try:
             reply = await self._answer(route, scope, receive, *names)
