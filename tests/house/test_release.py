@@ -18,12 +18,34 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_keeps_the_schema(path):
-    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema"]
-    command = [*check, "vendor.github-workflows", str(path)]
-    said = subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    ("schema", "pattern"),
+    [
+        ("github-workflows", ".github/workflows/*.yml"),
+        ("dependabot", ".github/dependabot.yml"),
+        ("github-issue-forms", ".github/ISSUE_TEMPLATE/[!c]*.yml"),
+        ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
+        ("citation-file-format", "CITATION.cff"),
+    ],
+)
+def test_files_for_github_keep_their_schemas(schema, pattern):
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
+    said = subprocess.run(
+        [*check, *ROOT.glob(pattern)], capture_output=True, text=True, check=False
+    )
     assert said.returncode == 0, said.stdout
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_has_few_rights_and_runs_fixed_actions(path):
+    """A tag of an action may move to other code; a commit cannot."""
+    text = path.read_text(encoding="utf-8")
+    used = re.findall(r"uses: (.*)", text)
+    pinned = r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+"
+    assert used
+    assert [action for action in used if not re.fullmatch(pinned, action)] == []
+    assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
+    assert text.count("actions/checkout@") == text.count("persist-credentials: false")
 
 
 def test_every_python_is_declared_tested_and_built():
