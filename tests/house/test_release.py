@@ -1,10 +1,12 @@
 """What makes a release: the version, its files, the workflows and the man pages."""
 
+import json
 import re
 import subprocess
 import sys
 import tomllib
 from fnmatch import fnmatch
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,16 @@ def test_the_version_has_a_date_in_the_changelog():
     assert all(day for _, day in versions[1:])
 
 
+def test_the_conda_recipe_agrees_with_the_project():
+    recipe = yaml.safe_load((ROOT / "release" / "conda" / "recipe.yaml").read_text("utf-8"))
+    assert recipe["context"]["version"] == frazil.__version__
+    needed = [each.replace(" ", "") for each in recipe["requirements"]["run"]]
+    assert needed == ["python", *PROJECT["project"]["dependencies"]]
+    built = {each.replace(" ", "") for each in recipe["requirements"]["host"]}
+    assert built == {"python", "pip", *PROJECT["build-system"]["requires"]}
+    assert recipe["about"]["license"] == PROJECT["project"]["license"]
+
+
 def test_the_source_distribution_has_every_folder():
     """What git has at the top is in MANIFEST.in, or setuptools adds it by itself."""
     lines = (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()
@@ -76,6 +88,19 @@ def test_the_source_distribution_has_every_folder():
     here = {name for name in here if not name.startswith("__")} | {".ci", ".github", ".gitignore"}
     missing = {name for name in here - itself - made if not any(fnmatch(name, p) for p in named)}
     assert missing == set()
+
+
+def test_an_installed_frazil_lists_its_components():
+    """PEP 770: the list is in the folder ``sboms`` of the metadata, from a wheel or not."""
+    about = distribution("frazil")
+    listed = json.loads(about.read_text("sboms/frazil.cdx.json"))
+    assert (listed["bomFormat"], listed["specVersion"]) == ("CycloneDX", "1.6")
+    own = listed["metadata"]["component"]
+    assert own["purl"] == f"pkg:pypi/frazil@{about.version}"
+    assert own["licenses"] == [{"license": {"id": about.metadata["License-Expression"]}}]
+    needed = {line.split(";")[0] for line in about.requires if "extra ==" not in line}
+    needed = {re.match(r"[\w-]+", line)[0] for line in needed}
+    assert {each["name"] for each in listed["components"]} == needed | {"cython"}
 
 
 def test_man_pages(tmp_path):
