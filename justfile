@@ -2,7 +2,7 @@
 
 # Style, types, import contracts and the rules of the tree; changes nothing.
 check:
-    ruff check . && ruff format --check . && mypy --strict && lint-imports && pytest tests/house/test_tidy.py
+    ruff check . && ruff format --check . && mypy --strict && pyright && lint-imports && pytest tests/house/test_tidy.py
 
 # Correct what ruff can correct.
 fix:

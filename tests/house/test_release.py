@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 import frazil
 from frazil.cli import COMMANDS
@@ -76,6 +78,27 @@ def test_the_conda_recipe_agrees_with_the_project():
     built = {each.replace(" ", "") for each in recipe["requirements"]["host"]}
     assert built == {"python", "pip", *PROJECT["build-system"]["requires"]}
     assert recipe["about"]["license"] == PROJECT["project"]["license"]
+
+
+def test_the_lock_is_of_the_requirements_and_of_the_public_index():
+    """``uv lock`` writes it again. It names the index with which it was made."""
+    text = (ROOT / "uv.lock").read_text(encoding="utf-8")
+    assert set(re.findall(r"https?://([^/\"]+)", text)) == {"files.pythonhosted.org", "pypi.org"}
+    own = next(each for each in tomllib.loads(text)["package"] if each["name"] == "frazil")
+    locked = {
+        (each["name"], SpecifierSet(each.get("specifier", "")), *extra_of(each.get("marker", "")))
+        for each in own["metadata"]["requires-dist"]
+    }
+    asked = {
+        (name.name, name.specifier) for name in map(Requirement, PROJECT["project"]["dependencies"])
+    }
+    for extra, lines in PROJECT["project"]["optional-dependencies"].items():
+        asked |= {(name.name, name.specifier, extra) for name in map(Requirement, lines)}
+    assert locked == asked
+
+
+def extra_of(marker):
+    return re.findall(r"extra == '([\w-]+)'", marker)
 
 
 def test_the_source_distribution_has_every_folder():

@@ -1,4 +1,4 @@
-"""User code that must type-check (mypy --strict reads it; nothing runs it)."""
+"""User code that must type-check (mypy --strict and pyright read it; nothing runs it)."""
 
 import asyncio
 from collections.abc import Callable, Iterator
