@@ -7,6 +7,7 @@ from frazil.schemes.scheme import PRESETS, Scheme
 
 _EPOCH = "2025-01-01T00:00:00Z"
 _TEXTS = ("decimal", "hex", "base32", "base58", "base62")
+OWN = "alphabet:123456789BCDFGHJKMNPQRSTVWXZ"  # O is no digit, and 0 neither
 _LAYOUTS = {
     "pieces": "time[39..20] node.rack:4 kind:3=5 time[19..0] node.unit:5 sequence:9 @1ms",
     "reversed": "time:40~ node:8 sequence:14 @7us",
@@ -26,6 +27,15 @@ def schemes() -> dict[str, Scheme]:
             scheme = frazil.scheme(name, encoding=encoding, prefix="order_")
             found[f"{name}-{encoding}"] = scheme
         found[f"{name}-check"] = frazil.scheme(name, encoding="base32", check=True)
+    for name in ("icicle", "globalid-128"):
+        for encoding in ("decimal", "hex", OWN):
+            look = {"encoding": encoding, "prefix": "order_"}
+            found[f"{name}-{encoding}-check"] = frazil.scheme(name, check=True, **look)
+            found[f"{name}-{encoding}-group"] = frazil.scheme(name, group=4, **look)
+        for encoding in ("decimal", "base32", OWN):
+            found[f"{name}-{encoding}-both"] = frazil.scheme(
+                name, encoding=encoding, check=True, group=5
+            )
     found["shuffled"] = frazil.scheme("js53", shuffle="seed:v1:7")
     for name, text in _LAYOUTS.items():
         found[name] = frazil.scheme(f"{text} since {_EPOCH}" if "@" in text else text)
@@ -49,7 +59,18 @@ def some_ids(scheme: Scheme, count: int) -> list[int]:
 def other_texts(scheme: Scheme, text: str) -> list[str]:
     """Texts that are near to the text of an ID and, but for chance, are none."""
     end = text[len(scheme.prefix) :]
+    joined = end.replace("-", "")
+    typed = [
+        joined.lower(),
+        " ".join(joined),
+        joined.translate(str.maketrans("01", "OI")),
+        joined.replace("1", "l"),
+        end + "-",
+        end.replace("-", "--", 1),
+        "-".join(joined),
+    ]
     return [
+        *(scheme.prefix + one for one in typed),
         "", " ", end[:-1], text + " ", text + "\n", " " + text, text + "0", "0" + text, "é" + text,
         text[:-1] + "é", text[:-1] + "%", text.swapcase(), text[:-1] + "-", text + text, "x_" + end,
         scheme.prefix + "z" * len(end), scheme.prefix + "9" * len(end), scheme.prefix + "-1",

@@ -27,6 +27,11 @@ def schemes_like(_ctx: click.Context, _param: click.Parameter, incomplete: str) 
     return [name for name in PRESETS if name.startswith(incomplete)]
 
 
+def encodings_like(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """The names of encodings that complete a word in a shell."""
+    return [name for name in ENCODINGS if name.startswith(incomplete)]
+
+
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
 
@@ -46,11 +51,19 @@ _LAYOUT = (
 _TEXT = (
     click.option(
         "--encoding",
-        type=click.Choice(list(ENCODINGS)),
-        help="The encoding of IDs, instead of the scheme's.",
+        metavar="NAME|alphabet:CHARACTERS",
+        shell_complete=encodings_like,
+        help=f"The encoding of IDs, instead of the scheme's: {', '.join(ENCODINGS)}, or your own.",
     ),
     click.option("--prefix", default="", metavar="TEXT", help="A prefix for each ID, like order_."),
-    click.option("--check", is_flag=True, help="Texts end in a check character (base32 only)."),
+    click.option("--check", is_flag=True, help="Texts end in one or two check characters."),
+    click.option(
+        "--group",
+        type=int,
+        default=0,
+        metavar="N",
+        help="Write groups of N characters, and read them as people type them.",
+    ),
 )
 _KEY = click.option(
     "--key",
@@ -181,7 +194,8 @@ def _with_scheme(run: Command) -> Command:
                 f"{scheme!r} has no epoch; choose one and pass it to every command, like "
                 "--epoch 2025-01-01"
             )
-        text = {name: rest.pop(name) for name in ("encoding", "prefix", "check") if name in rest}
+        options = ("encoding", "prefix", "check", "group")
+        text = {name: rest.pop(name) for name in options if name in rest}
         key = rest.pop("key", ()) or None
         made = make_scheme(scheme, fields=_values(field), epoch=epoch, key=key, **text)
         run(scheme=made, **rest)

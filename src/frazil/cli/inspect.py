@@ -68,7 +68,7 @@ def command(
       tail -n 1 app.log | frazil inspect --json
     """
     named = not is_default("scheme", "field", "epoch")
-    strict = not is_default("encoding", "prefix", "check")
+    strict = not is_default("encoding", "prefix", "check", "group")
     if guess and (named or strict):
         raise click.UsageError(
             "--guess finds the scheme; omit --scheme and the other options of a scheme"
@@ -191,7 +191,7 @@ def _undecided(rivals: list[Fit]) -> str:
 
 
 def _texts(fit: Fit) -> dict[str, str]:
-    """The ID in every encoding; a keyed scheme adds its text.
+    """The ID in every encoding; a scheme with a key or groups adds its text.
 
     They have the prefix that was read, but for a keyed scheme. The number has it only if it was
     read with it: it is what a database keeps.
@@ -199,7 +199,8 @@ def _texts(fit: Fit) -> dict[str, str]:
     reading, bits = fit.reading, fit.scheme.bits
     keyed = fit.scheme.key is not None
     prefix = "" if keyed else reading.prefix
-    own = {"keyed": fit.scheme.format(reading.number)} if keyed else {}
+    name = "keyed" if keyed else "own"
+    own = {name: fit.scheme.format(reading.number)} if keyed or fit.scheme.group else {}
     texts = {e: prefix + Codec(e, bits).encode(reading.number) for e in encodings_of(bits)}
     if "decimal" in texts and reading.encoding != "decimal":
         texts["decimal"] = str(reading.number)

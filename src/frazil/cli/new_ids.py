@@ -1,5 +1,6 @@
 """New IDs as Arrow arrays, for the rows of files."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -29,7 +30,8 @@ class Ids:
     ) -> None:
         self._generator, self._scheme = generator, generator.scheme
         self.time_column = time_column
-        self._plain = self._scheme.encoding == "decimal" and self._scheme.bits <= 64
+        plain = replace(self._scheme, prefix="").codec.plain
+        self._plain = plain and self._scheme.bits <= 64
         self.numeric = self._plain and self._scheme.signed_safe and not self._scheme.prefix
 
     def numbers(self, count: int, moments: Any = None) -> Any:
@@ -43,9 +45,9 @@ class Ids:
             texts = pc.cast(as_arrow(row), pa.string())
             parts = one_text(self._scheme.prefix), texts, one_text("")
             return pc.binary_join_element_wise(*parts) if self._scheme.prefix else texts
-        # Every encoding but decimal has one width, so the array is its own buffer.
+        # Texts of every encoding but decimal have one length, so the array is its own buffer.
         encoded = self._scheme.codec.encode_array(row)
-        if self._scheme.encoding == "decimal":
+        if self._scheme.encoding == "decimal" or self._scheme.group:
             return pa.array(encoded.astype(str))
         return _as_texts(np.ascontiguousarray(encoded), np.arange(count + 1) * encoded.itemsize)
 

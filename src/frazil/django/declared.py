@@ -39,7 +39,7 @@ from frazil.opening import OpenOptions
 from frazil.schemes.scheme import Scheme, scheme
 
 DEFAULT = "default"  # the name of what models without a name of their own use
-_LOOKS = ("scheme", "fields", "epoch", "encoding", "shuffle", "prefix", "check", "key")
+_LOOKS = ("scheme", "fields", "epoch", "encoding", "shuffle", "prefix", "check", "key", "group")
 _MAKING = ("url", *(n for n in OpenOptions.__annotations__ if n not in ("fields", "registry")))
 _OLD_KEYS_END = 10**12  # an ID of such a number would be of the first hours of its epoch
 _generators: dict[Request, Generator] = {}

@@ -34,6 +34,7 @@ from frazil.layout.values import Values
 from frazil.reading.foreign import AHEAD_MAX_US, OLDEST_US, date_text
 from frazil.schemes.alphabet import digit_values, encodings_of
 from frazil.schemes.codec import Codec
+from frazil.schemes.grouped import GroupedCodec
 from frazil.schemes.presets import PRESETS
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
@@ -43,6 +44,7 @@ _WORD = re.compile(
     r"|(?:(?<![\w])-)?\w+[*~$=]?",
     re.ASCII,
 )
+_DATE_CHARACTERS = len("2026-11-28")
 _CHECK_MARKS = "*~$="
 _PREFIX = re.compile(r"(?:[A-Za-z][A-Za-z0-9]*_(?:[A-Za-z0-9]+_)*)?", re.ASCII)
 _SIGNED = re.compile(r"-[0-9]{1,19}", re.ASCII)
@@ -82,7 +84,13 @@ def readings(text: str, bits: int) -> tuple[Reading, ...]:
     for encoding in encodings_of(bits):
         digits = body.lower() if encoding in {"hex", "uuid"} else body
         found += _read(text, prefix, digits, _codec(encoding, bits))
-    return (*found, *_read(text, prefix, body, _codec("base32", bits, check=True)))
+    found += _read(text, prefix, body, _codec("base32", bits, check=True))
+    if "-" in body and len(body) > _DATE_CHARACTERS:  # in groups; digits alone are in others too
+        for encoding, check in (("base32", False), ("base32", True), ("decimal", True)):
+            found += _read(text, prefix, body, _codec(encoding, bits, check=check, group=4))
+    elif not found:
+        found += _read(text, prefix, body, _codec("decimal", bits, check=True))
+    return tuple(found)
 
 
 def words(line: str) -> Iterator[str]:
@@ -95,9 +103,9 @@ def words(line: str) -> Iterator[str]:
 def _read(text: str, prefix: str, body: str, codec: Codec) -> list[Reading]:
     # Most words of a log have another length or alphabet. A CodecError for each would take most of
     # the time.
-    if codec.width is not None and len(body) != len(codec.prefix) + codec.width + codec.check:
+    if len(body) > codec.length or (codec.width is not None and len(body) != codec.length):
         return []
-    plain = not (codec.prefix or codec.check or codec.encoding == "uuid")
+    plain = type(codec) is Codec and not (codec.prefix or codec.check or codec.encoding == "uuid")
     if plain and not digit_values(codec.encoding).keys() >= set(body):
         return []
     try:
@@ -108,8 +116,11 @@ def _read(text: str, prefix: str, body: str, codec: Codec) -> list[Reading]:
 
 
 @cache
-def _codec(encoding: str, bits: int, *, check: bool = False) -> Codec:
-    return Codec(encoding, bits, check=check)
+def _codec(encoding: str, bits: int, *, check: bool = False, group: int = 0) -> Codec:
+    codec = Codec(encoding, bits, check=check)
+    if group == 0:
+        return codec
+    return GroupedCodec(encoding, bits, check=check, inner=codec, group=group)
 
 
 LIKELY_BITS = 12.0  # a score that one random text in 4,096 reaches

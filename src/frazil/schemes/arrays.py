@@ -2,7 +2,7 @@
 
 Converting IDs one by one spends most of its time in the interpreter. Here a column of texts is a
 matrix of character codes with a text in each row, and the loops run over its few columns. The
-kernels get alphabets and widths, and report which rows are valid. The code for a single text finds
+kernels get encodings and widths, and report which rows are valid. The code for a single text finds
 the fault.
 
 IDs of up to 64 bits are uint64. Wider ones are a structured array with the fields ``hi`` and
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from frazil.errors import Misuse
+from frazil.schemes.alphabet import digit_values, digits_of
 from frazil.system.extras import needs
 
 with needs("arrays need numpy", "numpy"):
@@ -20,7 +21,7 @@ with needs("arrays need numpy", "numpy"):
     from numpy.typing import NDArray
 
 WIDE = np.dtype([("hi", "<u8"), ("lo", "<u8")])
-_NONE = 255  # the value of a character that is not a digit
+_NONE = 0xFFFF  # the value of what is no digit, or no check character
 _LOW = (1 << 64) - 1
 
 
@@ -78,33 +79,34 @@ def ints(numbers: NDArray[Any]) -> list[int]:
 
 
 def write(
-    values: NDArray[np.uint64], prefix: str, digits: str, places: int, checks: str
+    values: NDArray[np.uint64], prefix: str, encoding: str, places: int, checks: Sequence[str]
 ) -> NDArray[np.bytes_]:
-    """Texts of ``places`` digits, in decimal without leading zeros, with ``checks[n % 37]``.
+    """Texts of ``places`` digits, in decimal without leading zeros, with ``checks[n % count]``.
 
-    Every value must fit ``places`` digits; ``checks`` may be empty.
+    Every value must fit ``places`` digits; ``checks`` are of one length, which may be 0.
     """
-    start, end = len(prefix), len(prefix) + places
-    matrix = np.zeros((len(values), end + bool(checks)), np.uint8)
+    start, end, count = len(prefix), len(prefix) + places, len(checks)
+    ends = _codes_of("".join(checks)).reshape(count, len(checks[0]))
+    matrix = np.zeros((len(values), end + ends.shape[1]), np.uint8)
     matrix[:, :start] = _codes_of(prefix)
-    if checks:
-        matrix[:, end] = _codes_of(checks)[values % np.uint64(len(checks))]
+    matrix[:, end:] = ends[values % np.uint64(count)]
+    digits = digits_of(encoding)
     rest, base, symbols = values, np.uint64(len(digits)), _codes_of(digits)
     for column in range(end - 1, start - 1, -1):
         above = rest // base
         matrix[:, column] = symbols[rest - above * base]
         rest = above
-    if len(digits) == 10:
+    if encoding == "decimal":
         powers = np.array([10**power for power in range(1, places)], np.uint64)
-        count = 1 + np.searchsorted(powers, values, side="right")
-        matrix[:, start:] = _at_left(matrix[:, start:], count)
+        sizes = 1 + np.searchsorted(powers, values, side="right") + ends.shape[1]
+        matrix[:, start:] = _at_left(matrix[:, start:], sizes)
     return matrix.reshape(-1).view(f"S{matrix.shape[1]}")
 
 
 def read(
     matrix: NDArray[np.uint8],
     prefix: str,
-    digit_values: Mapping[str, int],
+    encoding: str,
     places: int,
     limit: int,
     checks: Mapping[str, int],
@@ -112,16 +114,17 @@ def read(
     """The numbers of rows of codes, and which rows ``write`` makes of the numbers 0 to ``limit``.
 
     ``places`` must be the fewest for the limit. Then the digits before the last one fit 64 bits,
-    and the last digit is compared with the limit before it is added.
+    and the last digit is compared with the limit before it is added. checks: the number modulo
+    their count, by check characters.
     """
-    start, end, base = len(prefix), len(prefix) + places, len(set(digit_values.values()))
+    start, base = len(prefix), len(digits_of(encoding))
     good: NDArray[np.bool_] = (matrix[:, :start] == _codes_of(prefix)).all(axis=1)
-    body = matrix[:, start:end]
-    if base == 10:
-        count = np.count_nonzero(body, axis=1)
-        good &= (count > 0) & ((count == 1) | (body[:, 0] != ord("0")))
+    body = matrix[:, start:]
+    if encoding == "decimal":
+        count, least = np.count_nonzero(body, axis=1), 1 + body.shape[1] - places
+        good &= (count >= least) & ((count == least) | (body[:, 0] != ord("0")))
         body = _at_right(body, count)
-    digits = _table(digit_values)[body]
+    digits = _table(digit_values(encoding))[body[:, :places]]
     good &= (digits != _NONE).all(axis=1)
     values = np.zeros(len(matrix), np.uint64)
     for column in range(places - 1):
@@ -129,8 +132,9 @@ def read(
     last, most = digits[:, -1], np.uint64(limit // base)
     good &= (values < most) | ((values == most) & (last <= limit % base))
     values = values * np.uint64(base) + last
-    if checks:
-        good &= _table(checks)[matrix[:, end]] == values % np.uint64(37)
+    if body.shape[1] > places:
+        count = np.uint64(max(checks.values()) + 1)
+        good &= _table(checks)[_numbered(body[:, places:])] == values % count
     return values, good
 
 
@@ -197,11 +201,20 @@ def _codes_of(text: str) -> NDArray[np.uint8]:
     return np.frombuffer(text.encode("ascii"), np.uint8)
 
 
-def _table(values: Mapping[str, int]) -> NDArray[np.uint8]:
-    table = np.full(256, _NONE, np.uint8)
-    for character, value in values.items():
-        table[ord(character)] = value
+def _table(values: Mapping[str, int]) -> NDArray[np.uint16]:
+    """The value of each text of one length, by the number that its codes are."""
+    table = np.full(1 << 8 * len(next(iter(values))), _NONE, np.uint16)
+    for text, value in values.items():
+        table[int.from_bytes(text.encode("ascii"), "big")] = value
     return table
+
+
+def _numbered(codes: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """The codes of each row as one number."""
+    number = np.zeros(len(codes), np.intp)
+    for column in codes.T:
+        number = number << 8 | column
+    return number
 
 
 def _at_left(body: NDArray[np.uint8], count: NDArray[np.intp]) -> NDArray[np.uint8]:

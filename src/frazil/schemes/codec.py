@@ -5,10 +5,14 @@ enough. ``int`` reads ``" 1_0"``, ``"+10"`` and the digits of other scripts as t
 many texts, and a cache, a signature or a unique column sees many IDs. Texts without padding do not
 sort as their numbers do.
 
-So a codec is a value: an encoding, a width in bits, a prefix and an optional check character. It
+So a codec is a value: an encoding, a width in bits, a prefix and optional check characters. It
 reads only what it writes. Except in decimal it writes all digits, so texts sort (by character
 code) as the numbers do. In hex, base58 and base62 the case matters; base32 writes upper case and
-reads both, for texts that people type.
+reads both, for texts that people type (``GroupedCodec`` reads more of what they type).
+
+An alphabet of one's own, ``alphabet:`` and its digits from 0 up, may leave out vowels, so that no
+words appear. Texts in it sort as the numbers do if its characters are in the order of ASCII. They
+are letters and digits, which need no escape in a URL, in JSON, in CSV or in SQL.
 
 ``uuid`` is the form of RFC 9562: 32 hex digits, in groups of 8, 4, 4, 4 and 12, lower case. Many
 programs also read capitals, braces and ``urn:uuid:``. A codec does not, because one ID has one
@@ -18,26 +22,27 @@ A prefix names the type of the record, like ``order_``: one or more parts of ASC
 digits, each with a ``_`` at its end, a letter first, at most 32 characters. No encoding uses ``_``,
 so the end of the prefix is always clear.
 
-Limits: 1 to 128 bits. Decoding reads only as many characters as an ID can have. A check character
-finds every single wrong character and every swap of two neighbours. It is not a signature.
+Limits: 1 to 128 bits. Decoding reads only as many characters as an ID can have. The check
+characters (one in base32, else two) find every single wrong character and every swap of two
+neighbours. They are not a signature.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index as whole
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from frazil.errors import CodecError, ConfigError, InternalError, brief
 from frazil.schemes.alphabet import (
-    CHECK_VALUES,
-    CHECKS,
-    DIGITS,
     ENCODINGS,
+    OWN,
     UUID_BITS,
+    checks_of,
     digit_values,
+    digits_of,
     encodings_of,
     number_of,
     text_of,
@@ -59,8 +64,9 @@ _FACT_MAX = 256  # characters of a refused text that an error keeps
 class Codec:
     """The text form of numbers of ``bits`` bits. Raises ConfigError for invalid arguments.
 
-    ``encoding`` is decimal, hex, base32, base58, base62 or, for 128 bits, uuid; ``check`` adds a
-    check character, in base32 only.
+    ``encoding`` is decimal, hex, base32, base58, base62 or, for 128 bits, uuid; or ``alphabet:``
+    and at least two different ASCII letters and digits. ``check`` adds one check character in
+    base32 and two in the others, but not to a UUID.
     """
 
     encoding: str
@@ -73,11 +79,7 @@ class Codec:
     _mark_width: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        if self.encoding not in ENCODINGS:
-            raise ConfigError(
-                f"encoding {brief(self.encoding)} is unknown; write one of {', '.join(ENCODINGS)}",
-                encoding=self.encoding,
-            )
+        self._check_encoding()
         if type(self.bits) is not int or not 1 <= self.bits <= _BITS_MAX:
             raise ConfigError(
                 f"an ID has 1 to {_BITS_MAX} bits, not {brief(self.bits)}; give an int in "
@@ -85,7 +87,7 @@ class Codec:
                 bits=self.bits,
                 limit=_BITS_MAX,
             )
-        if self.encoding not in encodings_of(self.bits):
+        if self.encoding == "uuid" and "uuid" not in encodings_of(self.bits):
             raise ConfigError(
                 f"a UUID has {UUID_BITS} bits and this ID {self.bits}; use scheme 'uuid7' or "
                 "another encoding",
@@ -100,15 +102,33 @@ class Codec:
                 "digits, a letter first and '_' last, like 'order_'",
                 prefix=self.prefix,
             )
-        if self.check and self.encoding != "base32":
+        if self.check and (self.encoding == "uuid" or self._base == 2):
             raise ConfigError(
                 f"{self.encoding} has no check character; use encoding 'base32' for one",
                 encoding=self.encoding,
             )
 
+    def _check_encoding(self) -> None:
+        encoding: object = self.encoding
+        if isinstance(encoding, str) and encoding.startswith(OWN):
+            digits = encoding.removeprefix(OWN)
+            usable = digits.isascii() and digits.isalnum()
+            if not usable or not 2 <= len(digits) == len(set(digits)):
+                raise ConfigError(
+                    f"the alphabet of {brief(encoding)} is not usable; write 2 or more different "
+                    "ASCII letters and digits, like 'alphabet:0123456789BCDFGHJKMNPQRSTVWXZ'",
+                    encoding=encoding,
+                )
+        elif encoding not in ENCODINGS:
+            raise ConfigError(
+                f"encoding {brief(encoding)} is unknown; write one of {', '.join(ENCODINGS)}, or "
+                f"'{OWN}' and the characters of your own",
+                encoding=encoding,
+            )
+
     @Cached
     def width(self) -> int | None:
-        """The characters without prefix and check character; None for decimal."""
+        """The characters without prefix and check characters; None for decimal."""
         characters = self._mark_width + self._places + len(self._hyphens)
         return None if self.encoding == "decimal" else characters
 
@@ -119,14 +139,30 @@ class Codec:
         ``decode`` is stricter: it also refuses numbers that are too large, and wrong check
         characters.
         """
-        if self.encoding == "decimal":
-            more = f"[0-9]{{0,{self._places - 1}}}" if self._places > 1 else ""
-            return f"^{self.prefix}(0|[1-9]{more})$"
+        return self.pattern_of({}, "")
+
+    def pattern_of(self, meant: Mapping[str, str], between: str) -> str:
+        """The same if other characters are read as digits, and some may be between two digits."""
         if self.encoding == "uuid":
-            return f"^{self.prefix}{self._mark}[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$"
-        check = "".join(dict.fromkeys(CHECK_VALUES)).replace("*", "\\*") if self.check else ""
-        start = f"^{self.prefix}{self._mark}"
-        return f"{start}[{self._digits}]{{{self._places}}}{check and f'[{check}]'}$"
+            return f"^{self.prefix}[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$"
+        start = f"^{self.prefix}{self._mark}{self._mark and between}"
+        decimal = self.encoding == "decimal"
+        digits = f"[{'0-9' if decimal else self._digits}{''.join(meant)}]"
+        more = f"({between}{digits})" if between else digits
+        check = ""
+        if self.check:
+            # Of these, only the asterisk of base32 could be taken for an operator.
+            symbols = "0-9" if decimal else "".join(dict.fromkeys("".join(self._check_values)))
+            symbols = symbols.replace("*", "\\*") + "".join(meant)
+            check = f"{between}[{symbols}]" * self._check_width
+        if decimal:
+            zeros = "".join(c for c in meant if meant[c] == "0")
+            others = "".join(c for c in meant if c not in zeros)
+            zero = f"[0{zeros}]" if zeros else "0"
+            return f"{start}({zero}|[1-9{others}]{more}{{0,{self._places - 1}}}){check}$"
+        if between:
+            return f"{start}{digits}{more}{{{self._places - 1}}}{check}$"
+        return f"{start}{digits}{{{self._places}}}{check}$"
 
     @Cached
     def limit(self) -> int:
@@ -135,15 +171,42 @@ class Codec:
 
     @Cached
     def _places(self) -> int:
-        base, places = len(DIGITS[self._alphabet]), 1
-        while base**places <= self.limit:
+        places = 1
+        while self._base**places <= self.limit:
             places += 1
         return places
 
     @Cached
-    def _length(self) -> int:
+    def length(self) -> int:
+        """The characters of the longest text."""
         shown = self._mark_width + self._places + len(self._hyphens)
-        return len(self.prefix) + shown + self.check
+        return len(self.prefix) + shown + self._check_width
+
+    @property
+    def plain(self) -> bool:
+        """Whether a text is the number in decimal and nothing else."""
+        return self.encoding == "decimal" and not (self.prefix or self.check)
+
+    @property
+    def _base(self) -> int:
+        return len(digits_of(self._alphabet))
+
+    @Cached
+    def _checks(self) -> tuple[str, ...]:
+        """The check characters by the number modulo their count; without any, one empty text."""
+        return checks_of(self.encoding) if self.check else ("",)
+
+    @Cached
+    def _check_values(self) -> dict[str, int]:
+        """The number modulo the count of check characters; in base32, of either case."""
+        values = {check: value for value, check in enumerate(self._checks)}
+        if self.encoding == "base32":
+            values |= {check.lower(): value for check, value in values.items()}
+        return values
+
+    @Cached
+    def _check_width(self) -> int:
+        return len(self._checks[0])
 
     @Cached
     def _digits(self) -> str:
@@ -164,7 +227,7 @@ class Codec:
         body = text_of(n, self._alphabet, self._places)
         for place in self._hyphens:
             body = f"{body[:place]}-{body[place:]}"
-        return f"{self.prefix}{body}{CHECKS[n % 37]}" if self.check else self.prefix + body
+        return self.prefix + body + self._checks[n % len(self._checks)]
 
     def decode(self, text: str) -> int:
         """The number of ``text``. Raises CodecError (text, position, character) for other texts.
@@ -173,11 +236,13 @@ class Codec:
         ends too early. The error keeps the first 256 characters of a long text.
         """
         check_text(text)
-        if len(text) <= self._length and text.startswith(self.prefix):
-            body = self._joined(text[len(self.prefix) : len(text) - self.check])
+        if len(text) <= self.length and text.startswith(self.prefix):
+            end = max(len(text) - self._check_width, 0)
+            body = self._joined(text[len(self.prefix) : end])
             if self._is_written(body):
                 n = number_of(body, self._alphabet)
-                if n <= self.limit and not (self.check and CHECK_VALUES.get(text[-1]) != n % 37):
+                check = self._check_values.get(text[end:])
+                if n <= self.limit and check == n % len(self._checks):
                     return n
         self._refuse(text)
 
@@ -213,7 +278,7 @@ class Codec:
         if self.bits > 64:
             import numpy as np
 
-            return np.array([self.encode(n) for n in arrays.ints(values)], f"S{self._length}")
+            return np.array([self.encode(n) for n in arrays.ints(values)], f"S{self.length}")
         return self._written(values)
 
     def decode_array(self, texts: Iterable[str] | NDArray[Any]) -> NDArray[Any]:
@@ -226,7 +291,7 @@ class Codec:
         from frazil.schemes import arrays
 
         column = arrays.text_column(texts)
-        codes = arrays.codes(column, self._length) if self.bits <= 64 else None
+        codes = arrays.codes(column, self.length) if self.bits <= 64 else None
         if codes is None:
             return arrays.from_ints(each(self.decode, arrays.listed(column)), self.bits)
         values, good = self._read(codes)
@@ -239,15 +304,14 @@ class Codec:
         """The texts of valid numbers of up to 64 bits."""
         from frazil.schemes import arrays
 
-        checks = CHECKS if self.check else ""
-        return arrays.write(values, self.prefix, DIGITS[self.encoding], self._places, checks)
+        return arrays.write(values, self.prefix, self.encoding, self._places, self._checks)
 
     def _read(self, codes: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """The numbers of rows of characters, and which rows are valid."""
         from frazil.schemes import arrays
 
-        checks, values = CHECK_VALUES if self.check else {}, digit_values(self.encoding)
-        return arrays.read(codes, self.prefix, values, self._places, self.limit, checks)
+        checks = self._check_values
+        return arrays.read(codes, self.prefix, self.encoding, self._places, self.limit, checks)
 
     def checked(self, n: int) -> int:
         """``n`` as an int of the width. An integer of numpy is valid, a bool is not.
@@ -289,7 +353,7 @@ class Codec:
         return len(body) == self._places
 
     def _refuse(self, text: str) -> NoReturn:
-        position, reason = self._fault(text)
+        position, reason = self.fault(text)
         raise CodecError(
             f"not the {self.encoding} text of a {self.bits}-bit ID: {reason}\n"
             f"{_drawing(text, position)}",
@@ -298,12 +362,14 @@ class Codec:
             character=text[position : position + 1],
         )
 
-    def _fault(self, text: str) -> tuple[int, str]:
+    def fault(self, text: str) -> tuple[int, str]:
         """The position of the first fault of a refused text, and the reason."""
         for position, expected in enumerate(self.prefix):
             if text[position : position + 1] != expected:
                 return position, f"it must begin with {self.prefix!r}"
-        start, end = len(self.prefix) + self._mark_width, self._length - self.check
+        start, end = len(self.prefix) + self._mark_width, self.length - self._check_width
+        if self.encoding == "decimal":
+            end = min(end, max(start, len(text) - self._check_width))
         body = text[start:end]
         for position, character in enumerate(body):
             if position in self._hyphens:
@@ -316,19 +382,22 @@ class Codec:
                 return start, "the number is missing"
             if body[0] == "0" and body != "0":
                 return start, "a decimal ID has no leading zeros"
-        elif len(text) < self._length:
-            return len(text), f"it ends after {len(text)} of {self._length} characters"
-        if self.check and text[end] not in CHECK_VALUES:
-            return end, why_wrong(text[end], self.encoding)
-        if len(text) > self._length:
-            return self._length, f"it must end after {self._length} characters"
+        elif len(text) < self.length:
+            return len(text), f"it ends after {len(text)} of {self.length} characters"
+        checks = "".join(self._check_values)
+        for position, character in enumerate(text[end : end + self._check_width], end):
+            if character not in checks:
+                return position, why_wrong(character, self.encoding)
+        if len(text) > self.length:
+            return self.length, f"it must end after {self.length} characters"
         most = text_of(self.limit, self.encoding, self._places)
         if number_of(body, self.encoding) > self.limit:
             values = digit_values(self.encoding)
             places = enumerate(zip(body, most, strict=True), start)
             position = next(i for i, (one, other) in places if values[one] != values[other])
             return position, f"it is larger than {most}, the largest"
-        return end, "the check character does not fit; a character was misread"
+        name = "check character does" if self._check_width == 1 else "check characters do"
+        return end, f"the {name} not fit; a character was misread"
 
 
 def _drawing(text: str, position: int) -> str:

@@ -12,8 +12,8 @@ encrypted number in fixed width::
 
 The cipher is FF1 over all numbers of the width, with the prefix in ASCII as its tweak. So one ID
 has one text for each key, each text in range is that of one number, and ``order_`` and ``user_`` of
-one number differ. In base32 the check character is that of the whole base32 number, the digit of
-the key included.
+one number differ. Check characters are those of the whole number in digits of the encoding, the
+digit of the key included.
 
 Limits: at least 20 bits. Not in decimal: the digits would look like the number in the database.
 Equal IDs have equal texts. There is no signature: many altered texts are those of other numbers.
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from frazil.errors import ConfigError
 from frazil.inputs.keys import Keys
-from frazil.schemes.alphabet import CHECK_VALUES, CHECKS, DIGITS, digit_values, number_of, text_of
+from frazil.schemes.alphabet import number_of, text_of
 from frazil.schemes.codec import Codec, check_text
 from frazil.system.cached import Cached
 
@@ -91,18 +91,19 @@ class KeyedCodec(Codec):
         number = self.keys.writer.number
         image = self._ciphers[number].encrypt(self.checked(n))
         text = f"{self.prefix}{number}{text_of(image, self.encoding, self._places)}"
-        return text + CHECKS[(image + self._offset(number)) % 37] if self.check else text
+        return text + self._checks[(image + self._offset(number)) % len(self._checks)]
 
     def decode(self, text: str) -> int:
         check_text(text)
         at = len(self.prefix)
-        if len(text) == self._length and text.startswith(self.prefix) and text[at] in _NUMBERS:
+        if len(text) == self.length and text.startswith(self.prefix) and text[at] in _NUMBERS:
             number = int(text[at])
-            body = text[at + 1 : len(text) - self.check]
+            end = len(text) - self._check_width
+            body = text[at + 1 : end]
             if number in self._ciphers and self._is_written(body):
                 image = number_of(body, self.encoding)
-                check = (image + self._offset(number)) % 37
-                if image <= self.limit and (not self.check or CHECK_VALUES.get(text[-1]) == check):
+                check = (image + self._offset(number)) % len(self._checks)
+                if image <= self.limit and self._check_values.get(text[end:]) == check:
                     return self._ciphers[number].decrypt(image)
         self._refuse(text)
 
@@ -111,33 +112,32 @@ class KeyedCodec(Codec):
 
         number = self.keys.writer.number
         images = self._ciphers[number].each(values, decrypt=False)
-        turn = self._offset(number) % 37
-        checks = CHECKS[turn:] + CHECKS[:turn] if self.check else ""
+        turn = self._offset(number) % len(self._checks)
+        checks = self._checks[turn:] + self._checks[:turn]
         start = f"{self.prefix}{number}"
-        return arrays.write(images, start, DIGITS[self.encoding], self._places, checks)
+        return arrays.write(images, start, self.encoding, self._places, checks)
 
     def _read(self, codes: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         from frazil.schemes import arrays
 
         values = arrays.empty(len(codes), 64, "uint64")[1]
         good = codes[:, 0] > 127  # none yet
-        digits = digit_values(self.encoding)
         for number, cipher in self._ciphers.items():
             rows = codes[:, len(self.prefix)] == ord(str(number))
             offset, start = self._offset(number), f"{self.prefix}{number}"
-            turned = {c: (value - offset) % 37 for c, value in CHECK_VALUES.items()}
-            checks = turned if self.check else {}
+            count = len(self._checks)
+            turned = {c: (value - offset) % count for c, value in self._check_values.items()}
             images, good[rows] = arrays.read(
-                codes[rows], start, digits, self._places, self.limit, checks
+                codes[rows], start, self.encoding, self._places, self.limit, turned
             )
             values[rows] = cipher.each(images, decrypt=True)
         return values, good
 
     def _offset(self, number: int) -> int:
         """The number that the digit of the key adds to the one that a check character covers."""
-        return number * int(len(DIGITS[self.encoding]) ** self._places)
+        return number * int(self._base**self._places)
 
-    def _fault(self, text: str) -> tuple[int, str]:
+    def fault(self, text: str) -> tuple[int, str]:
         at = len(self.prefix)
         if text.startswith(self.prefix):
             given = text[at : at + 1]
@@ -145,4 +145,4 @@ class KeyedCodec(Codec):
                 return at, "the number of a key, 1 to 9, must come first"
             if int(given) not in self._ciphers:
                 return at, f"key {given} is not known here; known: {self.keys.numbers}"
-        return super()._fault(text)
+        return super().fault(text)

@@ -55,8 +55,9 @@ class Scheme:
     """A layout, a shuffle of its numbers, and their text form.
 
     ``encoding``, ``prefix`` and ``check`` are those of ``Codec``. ``key`` makes its text a keyed
-    one. Raises ConfigError for a shuffle of another width, an invalid text form, and a layout
-    without a chosen epoch.
+    one, and ``group`` one in groups of so many characters, which people type (0: without). Raises
+    ConfigError for a shuffle of another width, an invalid text form, and a layout without a chosen
+    epoch.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Scheme:
     prefix: str = ""
     check: bool = False
     key: Keys | None = None
+    group: int = 0
 
     def __post_init__(self) -> None:
         if self.layout.tick_us is not None and self.layout.epoch_us is None:
@@ -86,13 +88,18 @@ class Scheme:
     @Cached
     def codec(self) -> Codec:
         """The text form of the IDs."""
+        look: dict[str, Any] = {"prefix": self.prefix, "check": self.check}
         if self.key is None:
-            return Codec(self.encoding, self.bits, prefix=self.prefix, check=self.check)
-        from frazil.schemes.keyed import KeyedCodec  # for few programs; so are keys and shuffles
+            codec = Codec(self.encoding, self.bits, **look)
+        else:
+            from frazil.schemes.keyed import KeyedCodec  # for few programs; so are the others
 
-        return KeyedCodec(
-            self.encoding, self.bits, prefix=self.prefix, check=self.check, keys=self.key
-        )
+            codec = KeyedCodec(self.encoding, self.bits, **look, keys=self.key)
+        if self.group == 0:
+            return codec
+        from frazil.schemes.grouped import GroupedCodec
+
+        return GroupedCodec(self.encoding, self.bits, **look, inner=codec, group=self.group)
 
     @property
     def bits(self) -> int:
@@ -323,12 +330,15 @@ def scheme(
     prefix: str = "",
     check: bool = False,
     key: KeysLike | None = None,
+    group: int = 0,
     **unknown: Never,
 ) -> Scheme:
     """The scheme of a name, a layout string (decimal) or a scheme, with some changes.
 
     ``fields`` sets constants. ``epoch`` is an aware datetime, an ISO 8601 text with its offset (or
     a date alone, midnight in UTC), or µs since 1970. ``shuffle`` is a ``Shuffle`` or its text.
+    ``encoding``, ``prefix`` and ``check`` are those of ``Codec``. ``group=4`` writes the text in
+    groups of four, like ``0CH9-ZT8G-4G08-0``, and reads it as people type it (``GroupedCodec``).
     ``key`` encrypts the text: 16, 24 or 32 bytes, ``"env:NAME"``, ``"file:PATH"``, or several by
     number (see ``frazil.inputs.keys``); then base62 replaces decimal and uuid by default.
     Raises ConfigError for an unknown name, an invalid or missing epoch, a shuffle or text form that
@@ -342,13 +352,13 @@ def scheme(
     check_fields(fields)
     expect("encoding=", encoding, (str, type(None)), "a name like 'base62'")
     if isinstance(spec, Scheme):
-        changes = fields, epoch, encoding, shuffle, prefix or None, check or None, key
-        if changes == (None,) * len(changes):
+        given = fields, epoch, encoding, shuffle, key
+        if given == (None,) * 5 and not (prefix or check or group):
             return spec  # keeps its cached values
         name, layout = spec.name, spec.layout
         own: Shuffle | str | None = spec.shuffle
         default, prefix, check = spec.encoding, prefix or spec.prefix, check or spec.check
-        keys = spec.key
+        keys, group = spec.key, group or spec.group
     else:
         preset = _preset(spec)
         name = spec if spec in PRESETS else "custom"
@@ -366,7 +376,7 @@ def scheme(
     own = own if shuffle is None else shuffle
     made = None if own is None else _shuffle(own, layout.bits)
     encoding = default if encoding is None else encoding
-    return Scheme(name, layout, encoding, made, prefix, check, keys)
+    return Scheme(name, layout, encoding, made, prefix, check, keys, group)
 
 
 def _shuffle(given: Shuffle | str, bits: int) -> Shuffle:

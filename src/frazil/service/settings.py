@@ -362,10 +362,11 @@ def _scheme(table: Table) -> Scheme:
     look = {
         "epoch": table.take("epoch", moment, None, "a time, like 2025-01-01T00:00:00Z"),
         "encoding": table.take(
-            "encoding", str, None, "decimal, hex, base32, base58, base62 or uuid"
+            "encoding", str, None, "the name of an encoding, or 'alphabet:' and its characters"
         ),
         "prefix": table.take("prefix", str, "", "a string like 'order_'"),
         "check": table.take("check", bool, default=False),
+        "group": table.take("group", int, 0, "the number of characters in a group, like 4"),
     }
     given: Any = object  # an error must not show the value: it may be the key itself
     key: Any = table.take("key", given, None)

@@ -11,6 +11,7 @@ An ID is BIGINT UNSIGNED, which holds all of 64 bits; a signed column is convert
 """
 
 from frazil.errors import ConfigError, LayoutError
+from frazil.schemes.alphabet import digits_of
 from frazil.schemes.scheme import Scheme
 from frazil.sql import parts
 
@@ -84,55 +85,56 @@ def _valid(scheme: Scheme, n: str) -> str:
 
 
 def _text(scheme: Scheme) -> str:
-    digits, checks = parts.symbols(scheme)
+    checks = parts.check_of(scheme, f"(id % {len(parts.checks(scheme))})")
+    prefix = [repr(scheme.prefix)]
     if scheme.encoding == "decimal":
-        found = ["CAST(id AS CHAR)"]
-    elif scheme.encoding == "hex":
-        found = [f"LPAD(LOWER(HEX(id)), {scheme.codec.width}, '0')"]
+        found = ["CAST(id AS CHAR)", *checks]
+        if scheme.group:
+            groups = parts.cut(scheme, f"CONCAT({', '.join(found)})")
+            found = [f"TRIM(TRAILING '-' FROM CONCAT({', '.join(groups)}))"]
+    elif scheme.encoding == "hex" and not (checks or scheme.group):
+        found = [f"LPAD(LOWER(HEX(id)), {parts.width_of(scheme)}, '0')"]
     else:
+        digits = digits_of(scheme.encoding)
         found = [f"SUBSTRING('{digits}', id DIV {power} % {len(digits)} + 1, 1)" for power in
                  parts.places(scheme)]  # fmt: skip
-    if checks:
-        found.append(f"SUBSTRING('{checks}', id % {len(checks)} + 1, 1)")
-    return f"CONCAT({', '.join([repr(scheme.prefix), *found])})"
+        found = parts.in_groups([*found, *checks], scheme.group)
+    return f"CONCAT({', '.join([*prefix, *found])})"
 
 
 def _id(scheme: Scheme) -> str:
     """The ID of ``value``; NULL for any other text."""
-    digits, checks = parts.symbols(scheme)
-    check = ""
-    start = len(scheme.prefix) + 1
+    digits, checks = digits_of(scheme.encoding), parts.checks(scheme)
+    size, start = len(checks[0]), len(scheme.prefix) + 1
     pattern = scheme.codec.pattern.replace("\\*", "*")
-    inner = f"SUBSTRING(value, {start})"
+    rest = parts.typed(scheme, f"SUBSTRING(value, {start})")
+    # A pattern's end is also before a newline that ends the text.
+    fits = f"value REGEXP '{pattern}' AND value NOT REGEXP '[^0-9A-Za-z_*~$= -]' AND "
     if scheme.encoding == "decimal":
         limit = str(parts.limit_of(scheme, 64))
-        fits = (
-            f"value REGEXP '{pattern}' AND value NOT REGEXP '[^0-9A-Za-z_]' AND "
-            f"(LENGTH({inner}) < {len(limit)} OR {inner} <= '{limit}')"
-        )
+        inner = f"LEFT({rest}, CHAR_LENGTH({rest}) - {size})" if size else rest
+        fits += f"(LENGTH({inner}) < {len(limit)} OR {inner} <= '{limit}')"
         number = f"CAST({inner} AS UNSIGNED)"
+        padded, powers = f"LPAD({inner}, {len(limit)}, '0')", [10**i for i in range(len(limit))]
+        terms = _terms(padded, digits, powers[::-1])
     else:
-        powers = parts.places(scheme)
-        inner = f"SUBSTRING(value, {start}, {len(powers)})"
-        if scheme.encoding == "base32":
-            inner = f"UPPER({inner})"
-        length = start - 1 + len(powers) + bool(checks)
-        fits = (
-            f"LENGTH(value) = {length} AND value REGEXP '{pattern}' AND "
-            f"{inner} <= '{parts.largest(scheme, 64)}'"
-        )
-        number = " + ".join(
-            f"CAST(LOCATE(SUBSTRING({inner}, {i}, 1), '{digits}') - 1 AS UNSIGNED) * {power}"
-            for i, power in enumerate(powers, 1)
-        )
-        if checks:
-            # MariaDB may compute this for any text, so in DECIMAL, where every number fits.
-            exact = " + ".join(
-                f"(LOCATE(SUBSTRING({inner}, {i}, 1), '{digits}') - 1) * {power}.0"
-                for i, power in enumerate(powers, 1)
-            )
-            symbol = f"UPPER(SUBSTRING(value, {length}, 1))"
-            check = f" AND SUBSTRING('{checks}', ({exact}) % {len(checks)} + 1, 1) = {symbol}"
+        terms = _terms(rest, digits, parts.places(scheme))
+        inner = f"LEFT({rest}, {len(terms)})"
+        fits += f"{inner} <= '{parts.largest(scheme, 64)}'"
+        number = " + ".join(f"CAST({place} AS UNSIGNED) * {power}" for place, power in terms)
     # The number of another text may not fit, and AND does not keep it from being computed.
-    valid = _valid(scheme, f"({number})") + check
+    valid = _valid(scheme, f"({number})")
+    if size:
+        # MariaDB may compute this for any text, so in DECIMAL, where every number fits.
+        exact = " + ".join(f"({place}) * {power}.0" for place, power in terms)
+        check = parts.check_of(scheme, f"(({exact}) % {len(checks)})")
+        valid += f" AND CONCAT({', '.join(check)}) = RIGHT({rest}, {size})"
     return f"CASE WHEN {fits} THEN CASE WHEN {valid} THEN {number} END END"
+
+
+def _terms(text: str, digits: str, powers: list[int]) -> list[tuple[str, int]]:
+    """The value and the power of each digit of a text."""
+    return [
+        (f"LOCATE(SUBSTRING({text}, {i}, 1), '{digits}') - 1", power)
+        for i, power in enumerate(powers, 1)
+    ]

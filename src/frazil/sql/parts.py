@@ -5,16 +5,20 @@ each bit of the value, and so some segments (see ``schemes.segments``), each a s
 any SQL. A text has one length (except in decimal), so each digit has its place and its power. The
 largest text is the largest in the order of the characters' codes, too.
 
+Text in groups is written with its hyphens, and read as people type it: without hyphens and spaces,
+in the case of the alphabet, with digits for the letters that look like them.
+
 The functions in SQL agree with ``Scheme.read``: a number whose constants differ from the scheme's
 is not an ID of it. It has no time, no fields and no text (NULL).
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from frazil.errors import ConfigError, LayoutError
 from frazil.layout.field import Field
-from frazil.schemes.alphabet import CHECKS, DIGITS, text_of
+from frazil.schemes.alphabet import checks_of, digits_of, meant_by, text_of
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.segments import segments_of
 
@@ -80,18 +84,61 @@ def limit_of(scheme: Scheme, bits: int) -> int:
 
 def places(scheme: Scheme) -> list[int]:
     """The power of each digit of a text, the first digit's first. Not for decimal."""
-    base = len(DIGITS[scheme.encoding])
-    return [base**place for place in reversed(range(scheme.codec.width or 0))]
+    base = len(digits_of(scheme.encoding))
+    return [base**place for place in reversed(range(width_of(scheme)))]
 
 
-def symbols(scheme: Scheme) -> tuple[str, str]:
-    """The digits of the encoding, and the check characters or ""."""
-    return DIGITS[scheme.encoding], CHECKS if scheme.check else ""
+def width_of(scheme: Scheme) -> int:
+    """The digits of a text, with the hyphens of a UUID; 0 for decimal."""
+    return replace(scheme, group=0).codec.width or 0
 
 
 def largest(scheme: Scheme, bits: int) -> str:
     """The digits of ``limit_of``. Not for decimal."""
-    return text_of(limit_of(scheme, bits), scheme.encoding, scheme.codec.width or 0)
+    return text_of(limit_of(scheme, bits), scheme.encoding, width_of(scheme))
+
+
+def checks(scheme: Scheme) -> tuple[str, ...]:
+    """The check characters by the number modulo their count; without any, one empty text."""
+    return checks_of(scheme.encoding) if scheme.check else ("",)
+
+
+def check_of(scheme: Scheme, rest: str) -> list[str]:
+    """The check characters, an expression each. rest: the number modulo their count."""
+    made = checks(scheme)
+    size = len(made[0])
+    return [f"substr('{''.join(made)}', {rest} * {size} + {at}, 1)" for at in range(1, size + 1)]
+
+
+def in_groups(characters: Sequence[str], group: int) -> list[str]:
+    """Expressions of one character each, with hyphens between groups of ``group`` (0: none)."""
+    made = [[*["'-'"] * bool(group and at and at % group == 0), part]
+            for at, part in enumerate(characters)]  # fmt: skip
+    return [part for both in made for part in both]
+
+
+def cut(scheme: Scheme, text: str) -> list[str]:
+    """The groups of a text of any length, with a hyphen after each and maybe more."""
+    size = scheme.group
+    most = len(str(scheme.codec.limit)) + len(checks(scheme)[0])
+    starts = range(1, most + 1, size)
+    return [part for at in starts for part in (f"substr({text}, {at}, {size})", "'-'")]
+
+
+def typed(scheme: Scheme, text: str) -> str:
+    """A text without its prefix, as it is written without groups, if ``codec`` reads it.
+
+    Upper and lower case must be those of ASCII.
+    """
+    digits, meant = digits_of(scheme.encoding), meant_by(scheme.encoding)
+    case = "upper" if digits == digits.upper() else "lower"
+    if scheme.encoding == "base32" or (scheme.group and meant):
+        text = f"{case}({text})"
+    if scheme.group:
+        like = {c: digit for c, digit in meant.items() if c == getattr(c, case)()}
+        for character, digit in {**like, "-": "", " ": ""}.items():
+            text = f"replace({text}, '{character}', '{digit}')"
+    return text
 
 
 def refuse_unreadable(scheme: Scheme) -> None:
@@ -101,6 +148,14 @@ def refuse_unreadable(scheme: Scheme) -> None:
             f"the text of scheme {scheme.name!r} needs a key, which a database should not hold; "
             "print the functions without the key, and read and write the text in the application",
             scheme=scheme.name,
+        )
+    digits = "" if scheme.encoding == "uuid" else digits_of(scheme.encoding)
+    if list(digits) != sorted(digits):
+        raise ConfigError(
+            f"the characters of {scheme.encoding} are not in the order of ASCII, in which SQL "
+            "compares texts; sort them, or read and write the text in the application",
+            scheme=scheme.name,
+            encoding=scheme.encoding,
         )
 
 

@@ -16,12 +16,11 @@ may refuse (``id`` of a text, ``from`` and ``window``) are PL/pgSQL.
 IDs of up to 64 bits are BIGINT, which must hold all of them. IDs of 128 bits are ``uuid``.
 """
 
-from string import ascii_lowercase, ascii_uppercase
-
 from frazil.errors import ConfigError, LayoutError
-from frazil.schemes.alphabet import CHECKS, DIGITS, text_of
+from frazil.schemes.alphabet import digits_of
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.segments import Segment, segments_of
+from frazil.sql import parts
 from frazil.sql.parts import checked_name, fixed_of, parts_of, quoted, refuse_unreadable, window
 
 _MOST_US = (1 << 63) - 1  # in the year 294247, which timestamptz just reaches
@@ -69,10 +68,10 @@ class _Functions:
         """Each function by its signature; a remark has a key without a parenthesis."""
         scheme = self.scheme
         made: dict[str, str] = {}
-        parts = parts_of(scheme)
+        found = parts_of(scheme)
         if scheme.layout.tick_us is not None:
-            made |= self._sql("time", "timestamptz", self._time(parts["tick"]))
-        for part, positions in parts.items():
+            made |= self._sql("time", "timestamptz", self._time(found["tick"]))
+        for part, positions in found.items():
             kind = "numeric" if len(positions) > 62 else "bigint"
             made |= self._sql(part, kind, self._value(positions))
         made |= self._sql("text", "text", self._text())
@@ -164,27 +163,29 @@ class _Functions:
     # --- text
 
     def _text(self) -> str:
-        scheme, codec = self.scheme, self.scheme.codec
+        scheme = self.scheme
         prefix = f"'{scheme.prefix}' || " if scheme.prefix else ""
-        if scheme.encoding == "hex":
-            digits = f"lpad(to_hex(id), {codec.width}, '0')"
+        if scheme.encoding == "hex" and not (scheme.check or scheme.group):
+            digits = f"lpad(to_hex(id), {parts.width_of(scheme)}, '0')"
             return prefix + ("replace(id::text, '-', '')" if self.wide else digits)
         if scheme.encoding == "uuid":
             return f"{prefix}id::text"
         whole = self._value(tuple(range(128))) if self.wide else "id"
+        n = "w.n" if self.wide else "id"
+        checks = parts.check_of(scheme, self._digit(n, 1, len(parts.checks(scheme))))
         if scheme.encoding == "decimal":
-            return f"{prefix}({whole})::text"
-        digits, n = DIGITS[scheme.encoding], "w.n" if self.wide else "id"
-        base, width = len(digits), codec.width or 0
-        found = [
-            f"substr('{digits}', {self._digit(n, base**place, base)} + 1, 1)"
-            for place in reversed(range(width))
-        ]
-        if scheme.check:
-            found.append(f"substr('{CHECKS}', {self._digit(n, 1, 37)} + 1, 1)")
-        text = prefix + " || ".join(found)
+            text = " || ".join([f"({n})::text", *checks])
+            if scheme.group:
+                text = f"rtrim({' || '.join(parts.cut(scheme, f'({text})'))}, '-')"
+        else:
+            digits = digits_of(scheme.encoding)
+            found = [
+                f"substr('{digits}', {self._digit(n, power, len(digits))} + 1, 1)"
+                for power in parts.places(scheme)
+            ]
+            text = " || ".join(parts.in_groups([*found, *checks], scheme.group))
         from_whole = f"FROM (SELECT {whole}) AS w(n)"
-        return f"(SELECT {text} {from_whole})" if self.wide else text
+        return f"(SELECT {prefix}{text} {from_whole})" if self.wide else prefix + text
 
     def _digit(self, n: str, power: int, base: int) -> str:
         if self.wide:
@@ -193,34 +194,35 @@ class _Functions:
 
     def _read(self) -> tuple[str, str]:
         """Declarations and statements that turn a text into an ID."""
-        scheme, codec = self.scheme, self.scheme.codec
+        scheme, width = self.scheme, parts.width_of(self.scheme)
         limit = (1 << (scheme.bits if self.wide else min(scheme.bits, 63))) - 1
-        start, width = len(scheme.prefix) + 1, codec.width
+        checks = parts.checks(scheme)
+        size = len(checks[0])
         exact = self.wide or scheme.encoding == "decimal"
         made = _uuid_of("n") if self.wide else "n"
-        body = f"substr(given, {start})" if width is None else f"substr(given, {start}, {width})"
-        if width is None:
+        body = f"left(given, {-size})" if size else "given"
+        if scheme.encoding == "decimal":
             fits, number = f"body::numeric <= {limit}", "            n := body::numeric;\n"
         elif scheme.encoding == "uuid":
             fits, number, made = "true", "", "body::uuid"
         else:
-            digits = DIGITS[scheme.encoding]
-            if scheme.encoding == "base32":
-                body = _upper(body)
+            digits = digits_of(scheme.encoding)
             # Digits are in the order of their characters, and the texts have one length.
-            fits = f"body <= '{text_of(limit, scheme.encoding, width)}'"
+            fits = f"body <= '{parts.largest(scheme, 128 if self.wide else 63)}'"
             number = (
                 f"            FOR i IN 1..{width} LOOP\n"
                 f"                n := n * {len(digits)}"
                 f" + (strpos('{digits}', substr(body, i, 1)) - 1);\n"
                 "            END LOOP;\n"
             )
-        if scheme.check:
-            symbol = _upper(f"substr(given, {start + (width or 0)}, 1)")
-            check = f"substr('{CHECKS}', mod(n, 37)::integer + 1, 1)"
-            made = f"CASE WHEN {check} = {symbol} THEN {made} END"
+        if size:
+            check = " || ".join(parts.check_of(scheme, f"mod(n, {len(checks)})::integer"))
+            made = f"CASE WHEN {check} = right(given, {size}) THEN {made} END"
+        given = f"substr(given, {len(scheme.prefix) + 1})"
+        if scheme.encoding != "uuid":
+            given = parts.typed(scheme, given)
         valid = self._valid("made", fixed_of(scheme, 128 if self.wide else 64))
-        pattern = codec.pattern.replace("\\*", "*")
+        pattern = scheme.codec.pattern.replace("\\*", "*")
         return (
             '    given text COLLATE "C" := value;\n'
             '    body text COLLATE "C";\n'
@@ -228,6 +230,7 @@ class _Functions:
             f"    made {self.type};\n"
         ), (
             f"    IF given ~ '{pattern}' THEN\n"
+            f"        given := {given};\n"
             f"        body := {body};\n"
             f"        IF {fits} THEN\n{number}"
             f"            made := {made};\n"
@@ -281,11 +284,6 @@ def _literal(number: int) -> str:
     """A number of 64 bits as a bigint with the same bits; small ones need no cast."""
     signed = number - (1 << 64) if number >> 63 else number
     return str(signed) if 0 <= signed < 1 << 31 else f"'{signed}'::bigint"
-
-
-def _upper(text: str) -> str:
-    """A text in capitals, whatever the locale."""
-    return f"translate({text}, '{ascii_lowercase}', '{ascii_uppercase}')"
 
 
 def _uuid_of(n: str) -> str:

@@ -11,6 +11,7 @@ the year 9999. SQLite's integers are signed and have 64 bits.
 """
 
 from frazil.errors import ConfigError, LayoutError
+from frazil.schemes.alphabet import digits_of
 from frazil.schemes.scheme import Scheme
 from frazil.sql import parts
 
@@ -93,48 +94,54 @@ def _valid(scheme: Scheme, n: str) -> str:
 
 def _text(scheme: Scheme, n: str) -> str:
     prefix = f"'{scheme.prefix}' || " if scheme.prefix else ""
-    digits, checks = parts.symbols(scheme)
+    checks = parts.check_of(scheme, f"({n} % {len(parts.checks(scheme))})")
     if scheme.encoding == "decimal":
-        return f"{prefix}CAST({n} AS TEXT)"
-    if scheme.encoding == "hex":
-        return f"{prefix}printf('%0{scheme.codec.width}x', {n})"
+        text = " || ".join([f"CAST({n} AS TEXT)", *checks])
+        if scheme.group:
+            text = f"rtrim({' || '.join(parts.cut(scheme, f'({text})'))}, '-')"
+        return prefix + text
+    if scheme.encoding == "hex" and not (checks or scheme.group):
+        return f"{prefix}printf('%0{parts.width_of(scheme)}x', {n})"
+    digits = digits_of(scheme.encoding)
     found = [f"substr('{digits}', {n} / {power} % {len(digits)} + 1, 1)" for power in
              parts.places(scheme)]  # fmt: skip
-    if checks:
-        found.append(f"substr('{checks}', {n} % {len(checks)} + 1, 1)")
-    return prefix + " || ".join(found)
+    return prefix + " || ".join(parts.in_groups([*found, *checks], scheme.group))
 
 
 def _id(scheme: Scheme) -> str:
     """The ID of ``:text``; NULL for any other text."""
-    digits, checks = parts.symbols(scheme)
-    start = len(scheme.prefix) + 1
-    inner = f"substr(:text, {start})"
+    digits, checks = digits_of(scheme.encoding), parts.checks(scheme)
+    size, start = len(checks[0]), len(scheme.prefix) + 1
+    raw = f"substr(:text, {start})"
+    rest = parts.typed(scheme, raw)
+    fits = ""
+    if scheme.group:
+        strays = "".join(f" AND {raw} NOT GLOB '{stray}'" for stray in
+                         ("[- ]*", "*[- ][- ]*", "*[- ]"))  # fmt: skip
+        fits = f"{strays.removeprefix(' AND ')} AND "
     if scheme.encoding == "decimal":
         limit = str(parts.limit_of(scheme, 63))
+        inner = f"substr({rest}, 1, length({rest}) - {size})" if size else rest
         shorter = f"length({inner}) < {len(limit)}"
-        fits = (
+        fits += (
             f"{inner} NOT GLOB '*[^0-9]*' AND ({inner} = '0' OR {inner} GLOB '[1-9]*') AND "
             f"({shorter} OR (length({inner}) = {len(limit)} AND {inner} <= '{limit}'))"
         )
         number = f"CAST({inner} AS INTEGER)"
     else:
         powers = parts.places(scheme)
-        inner = f"substr(:text, {start}, {len(powers)})"
-        if scheme.encoding == "base32":
-            inner = f"upper({inner})"  # of ASCII only
-        length = start - 1 + len(powers) + bool(checks)
-        fits = (
-            f"length(:text) = {length} AND {inner} NOT GLOB '*[^{digits}]*' AND "
+        inner = f"substr({rest}, 1, {len(powers)})"
+        fits += (
+            f"length({rest}) = {len(powers) + size} AND {inner} NOT GLOB '*[^{digits}]*' AND "
             f"{inner} <= '{parts.largest(scheme, 63)}'"
         )
         number = " + ".join(
-            f"(instr('{digits}', substr({inner}, {i}, 1)) - 1) * {power}"
+            f"(instr('{digits}', substr({rest}, {i}, 1)) - 1) * {power}"
             for i, power in enumerate(powers, 1)
         )
-        if checks:
-            symbol = f"upper(substr(:text, {length}))"
-            fits += f" AND substr('{checks}', ({number}) % {len(checks)} + 1, 1) = {symbol}"
+    if size:
+        check = " || ".join(parts.check_of(scheme, f"(({number}) % {len(checks)})"))
+        fits += f" AND {check} = substr({rest}, {-size})"
     # A NUL ends a text for most functions, so its bytes are counted too.
     fits = f"length(CAST(:text AS BLOB)) = length(:text) AND {fits}"
     if scheme.prefix:

@@ -262,6 +262,32 @@ def test_a_uuid_of_frazil(call):
     assert again["id"] == item["id"] == str(made.int)
 
 
+@pytest.mark.parametrize("look", [{"encoding": "base32"}, {"encoding": "base32", "check": True},
+                                  {"check": True}], ids=repr)  # fmt: skip
+def test_text_for_people(call, look):
+    s = scheme(**look, group=4, prefix="order_")
+    text = s.format(int(ID))
+    for typed in (text, text.lower(), text.replace("-", " ").replace(" ", "-", 1)):
+        (item,) = told(call, "-s", "icicle", typed.replace(" ", ""))
+        assert (item["id"], item["encoding"], item["prefix"]) == (ID, s.encoding, "order_")
+    (plain,) = told(call, scheme(**look).format(int(ID)))
+    assert plain["id"] == ID
+
+
+def test_text_of_an_own_alphabet(call):
+    options = ["--encoding", "alphabet:BCDFGHJKMNPQRSTVWXZ", "--group", "5", "--check"]
+    s = scheme(encoding=options[1], group=5, check=True)
+    text = s.format(int(ID))
+    (item,) = told(call, *options, text.lower().replace("-", " "))
+    assert (item["id"], item["scheme"], item["texts"]["own"]) == (ID, "icicle", text)
+    wrong = call("inspect", *options, text[:-1] + ("B" if text[-1] != "B" else "C"))
+    assert "the check characters do not fit" in wrong.stderr
+
+
+def test_a_date_is_no_id(call):
+    assert call("inspect", "2026-11-28").exit_code == 1
+
+
 def test_the_number_of_a_text_has_no_prefix(call):
     """It is what a database keeps."""
     text = scheme("icicle", prefix="order_", encoding="base62").format(int(ID))

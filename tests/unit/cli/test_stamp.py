@@ -104,6 +104,16 @@ def test_ids_are_in_the_encoding_of_the_scheme(table, scheme):
     assert len({made.parse(row[0]) for row in rows}) == 2
 
 
+@pytest.mark.parametrize("encoding", ["decimal", "base32"])
+def test_ids_for_people(table, encoding):
+    result = stamp(table, "--encoding", encoding, "--group", "4", "--check", "--prefix", "row_")
+    assert result.exit_code == 0
+    (_, *rows) = csv.reader(io.StringIO(result.stdout, newline=""))
+    made = frazil.scheme(encoding=encoding, prefix="row_", group=4, check=True)
+    assert [made.format(made.parse(row[0])) for row in rows] == [row[0] for row in rows]
+    assert len({row[0] for row in rows}) == 2
+
+
 def test_gzip_in_and_out(tmp_path):
     (tmp_path / "in.csv.gz").write_bytes(gzip.compress(CSV.encode()))
     out = tmp_path / "out.csv.gz"

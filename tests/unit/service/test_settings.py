@@ -137,7 +137,8 @@ def test_a_wrong_value_is_reported(read, text, key, allowed):
 SECRET = "redis://u:hunter2-that-is-long-enough-to-be-cut-somewhere-in-the-middle@h/0"
 
 
-KEYS = ["scheme", "epoch", "encoding", "prefix", "lead", "timeout", "keep", "block", "check", "key"]
+KEYS = ["scheme", "epoch", "encoding", "prefix", "check", "group", "key"]
+KEYS += ["lead", "timeout", "keep", "block"]
 
 
 @pytest.mark.parametrize(

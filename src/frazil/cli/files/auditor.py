@@ -256,8 +256,7 @@ class Auditor:
 
 def _is_plain(scheme: Scheme) -> bool:
     """Whether SQL can read the texts: decimal numbers of at most 64 bits."""
-    decimal = scheme.encoding == "decimal" and not (scheme.prefix or scheme.check or scheme.key)
-    return decimal and scheme.bits <= 64
+    return scheme.codec.plain and scheme.bits <= 64
 
 
 def _key(scheme: Scheme | None) -> str:

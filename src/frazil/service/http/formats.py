@@ -45,8 +45,7 @@ class Format(ABC):
             (b"frazil-fingerprint", scheme.fingerprint.encode()),
         )
         self.scheme = scheme
-        codec = scheme.codec
-        self.plain = codec.encoding == "decimal" and not codec.prefix
+        self.plain = scheme.codec.plain
         self.head = self.tail = b""
 
     def one(self, n: int) -> bytes:
