@@ -87,14 +87,7 @@ class Codec:
                 bits=self.bits,
                 limit=_BITS_MAX,
             )
-        if self.encoding == "uuid" and "uuid" not in encodings_of(self.bits):
-            raise ConfigError(
-                f"a UUID has {UUID_BITS} bits and this ID {self.bits}; use scheme 'uuid7' or "
-                "another encoding",
-                encoding=self.encoding,
-                bits=self.bits,
-                limit=UUID_BITS,
-            )
+        self._check_uuid()
         prefix: object = self.prefix
         if prefix != "" and not (isinstance(prefix, str) and _PREFIX.fullmatch(prefix)):
             raise ConfigError(
@@ -106,6 +99,16 @@ class Codec:
             raise ConfigError(
                 f"{self.encoding} has no check character; use encoding 'base32' for one",
                 encoding=self.encoding,
+            )
+
+    def _check_uuid(self) -> None:
+        if self.encoding == "uuid" and "uuid" not in encodings_of(self.bits):
+            raise ConfigError(
+                f"a UUID has {UUID_BITS} bits and this ID {self.bits}; use scheme 'uuid7', another "
+                "encoding, or a key",
+                encoding=self.encoding,
+                bits=self.bits,
+                limit=UUID_BITS,
             )
 
     def _check_encoding(self) -> None:
@@ -224,10 +227,14 @@ class Codec:
     def encode(self, n: int) -> str:
         """The text of ``n``. Raises CodecError (value, limit) if it is not an ID of this width."""
         n = self.checked(n)
+        return self._text(n) + self._checks[n % len(self._checks)]
+
+    def _text(self, n: int) -> str:
+        """The text of a number of as many digits as are shown, without a check."""
         body = text_of(n, self._alphabet, self._places)
         for place in self._hyphens:
             body = f"{body[:place]}-{body[place:]}"
-        return self.prefix + body + self._checks[n % len(self._checks)]
+        return self.prefix + body
 
     def decode(self, text: str) -> int:
         """The number of ``text``. Raises CodecError (text, position, character) for other texts.
@@ -390,6 +397,10 @@ class Codec:
                 return position, why_wrong(character, self.encoding)
         if len(text) > self.length:
             return self.length, f"it must end after {self.length} characters"
+        return self._fault_of_number(body, start)
+
+    def _fault_of_number(self, body: str, start: int) -> tuple[int, str]:
+        """The same of a text in the right form, whose digits begin at ``start``."""
         most = text_of(self.limit, self.encoding, self._places)
         if number_of(body, self.encoding) > self.limit:
             values = digit_values(self.encoding)
@@ -397,7 +408,7 @@ class Codec:
             position = next(i for i, (one, other) in places if values[one] != values[other])
             return position, f"it is larger than {most}, the largest"
         name = "check character does" if self._check_width == 1 else "check characters do"
-        return end, f"the {name} not fit; a character was misread"
+        return start + len(body), f"the {name} not fit; a character was misread"
 
 
 def _drawing(text: str, position: int) -> str:

@@ -15,6 +15,8 @@ has one text for each key, each text in range is that of one number, and ``order
 one number differ. Check characters are those of the whole number in digits of the encoding, the
 digit of the key included.
 
+A UUID has no place for the number of a key, and is made in another way (``keyed_uuid``).
+
 Limits: at least 20 bits. Not in decimal: the digits would look like the number in the database.
 Equal IDs have equal texts. There is no signature: many altered texts are those of other numbers.
 """
@@ -38,10 +40,6 @@ if TYPE_CHECKING:
 
 _BITS_MIN = 20
 _NUMBERS = "123456789"
-_UNUSABLE = {
-    "decimal": "is not written in decimal, where it would look like the number in the database",
-    "uuid": "has the number of its key, for which a UUID has no place",
-}
 
 
 @dataclass(frozen=True)
@@ -58,10 +56,10 @@ class KeyedCodec(Codec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.encoding in _UNUSABLE:
+        if self.encoding == "decimal":
             raise ConfigError(
-                f"keyed text {_UNUSABLE[self.encoding]}; use encoding 'base62', 'base58', 'base32' "
-                "or 'hex'",
+                "keyed text is not written in decimal, where it would look like the number in the "
+                "database; use encoding 'base62', 'base58', 'base32', 'hex' or 'uuid'",
                 encoding=self.encoding,
             )
         if self.bits < _BITS_MIN:
@@ -81,11 +79,15 @@ class KeyedCodec(Codec):
     def _ciphers(self) -> dict[int, NumberCipher]:
         from frazil.schemes.cipher import NumberCipher
 
-        tweak = self.prefix.encode("ascii")
+        bits, tweak = self._domain
         return {
-            key.number: NumberCipher(key.secret.reveal(), self.bits, tweak)
-            for key in self.keys.keys
+            key.number: NumberCipher(key.secret.reveal(), bits, tweak) for key in self.keys.keys
         }
+
+    @property
+    def _domain(self) -> tuple[int, bytes]:
+        """The bits of an encrypted number, and the tweak."""
+        return self.bits, self.prefix.encode("ascii")
 
     def encode(self, n: int) -> str:
         number = self.keys.writer.number

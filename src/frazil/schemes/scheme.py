@@ -93,8 +93,10 @@ class Scheme:
             codec = Codec(self.encoding, self.bits, **look)
         else:
             from frazil.schemes.keyed import KeyedCodec  # for few programs; so are the others
+            from frazil.schemes.keyed_uuid import KeyedUuidCodec
 
-            codec = KeyedCodec(self.encoding, self.bits, **look, keys=self.key)
+            made = KeyedUuidCodec if self.encoding == "uuid" else KeyedCodec
+            codec = made(self.encoding, self.bits, **look, keys=self.key)
         if self.group == 0:
             return codec
         from frazil.schemes.grouped import GroupedCodec
@@ -134,16 +136,19 @@ class Scheme:
         return self.codec.decode(text)
 
     def read(self, value: object) -> int:
-        """The ID of a value from outside, as of a URL or a form: an int, text, or a 128-bit UUID.
+        """The ID of a value from outside, as of a URL or a form: an int, text, or a UUID.
 
         Raises CodecError (value) for anything else, also for a number whose constants differ from
         the layout's, like a 64-bit number with the sign bit set.
         """
+        # A UUID has its number as ``int``; a number has no such attribute.
+        number: Any = getattr(value, "int", None)
         if isinstance(value, str):
             n = self.parse(value)
+        elif number is not None and self._keyed_uuid:
+            n = self.parse(f"{self.prefix}{value}")
         else:
-            # A UUID has its number as ``int``; a number has no such attribute.
-            given: Any = getattr(value, "int", value) if self.bits == UUID_BITS else value
+            given: Any = value if number is None or self.bits != UUID_BITS else number
             n = self.codec.checked(given)
         if foreign := self.unpack(n).foreign:
             raise CodecError(
@@ -154,18 +159,28 @@ class Scheme:
         return n
 
     def uuid(self, n: int) -> UUID:
-        """An ID as a UUID. Raises ConfigError as ``check_uuid``, CodecError as ``format``."""
+        """An ID as a UUID. Raises ConfigError as ``check_uuid``, CodecError as ``format``.
+
+        With a key and the encoding ``uuid`` it is encrypted.
+        """
         self.check_uuid()
         from uuid import UUID  # slow to load
 
+        if self._keyed_uuid:
+            return UUID(self.format(n).removeprefix(self.prefix))
         return UUID(int=self.codec.checked(n))
 
+    @property
+    def _keyed_uuid(self) -> bool:
+        return self.key is not None and self.encoding == "uuid"
+
     def check_uuid(self) -> None:
-        """Raise ConfigError (bits, limit) if the IDs do not have the 128 bits of a UUID."""
-        if self.bits != UUID_BITS:
+        """Raise ConfigError (bits, limit) if an ID cannot be a UUID."""
+        if self.bits != UUID_BITS and not self._keyed_uuid:
             raise ConfigError(
                 f"a UUID has {UUID_BITS} bits and an ID of scheme {self.name!r} {self.bits}; open "
-                "the generator with scheme='uuid7', in a namespace of its own",
+                "the generator with scheme='uuid7', in a namespace of its own, or with a key and "
+                "encoding='uuid'",
                 bits=self.bits,
                 limit=UUID_BITS,
             )
