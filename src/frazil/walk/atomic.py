@@ -23,6 +23,7 @@ other, it may be that of an older stage. Then a later stage is linked to it, and
 slow path, which corrects the tuple.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import wraps
 from itertools import islice
@@ -46,6 +47,7 @@ FastPath: TypeAlias = (
 )
 
 _NEXT = "next"
+_MOST_PASSED = 4096  # cells that are drawn to pass them over
 
 
 class _Stage(Walk):
@@ -79,6 +81,22 @@ class _Stage(Walk):
             self.undrawn = iter(range(low + (first << shift), low + (end << shift), 1 << shift))
         else:
             self.undrawn = iter(range(first, end))
+
+    def advance(self, tick: int, cell: int, node: int) -> int:
+        """See Walk. Draws the cells of this tick that it passes over, so that no other caller does.
+
+        If they are many, the next tick is entered.
+        """
+        wait_ns = self.ready()
+        if wait_ns or self.tick != tick or node != self.node or self.sequence >= cell:
+            return super().advance(tick, cell, node)
+        passed = min(cell, self.cells) - self.sequence
+        if passed > _MOST_PASSED or cell >= self.cells:
+            return super().advance(tick, self.cells, node)
+        deque(islice(self.undrawn, passed), 0)
+        self.counted += passed
+        self.count_drawn()
+        return 0
 
     def leave(self, era: int = 0) -> int:
         """See Walk. Draws the rest of a counter's row, so that no other caller does."""

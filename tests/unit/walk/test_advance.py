@@ -2,7 +2,9 @@
 
 import pytest
 
+import frazil
 from frazil.errors import InternalError
+from frazil.system.process import PureIdentity
 from tests.unit.walk.test_walk import MS, Toy, module  # noqa: F401 - a fixture
 
 
@@ -96,3 +98,30 @@ def test_a_caller_compares_and_leaves_the_rest_to_the_owner_of_the_walk(toy):
     for seen in ((first + 100,), (str(first),), ()):
         with pytest.raises(InternalError, match="the bare walk cannot read"):
             toy.caller.after(*seen)
+
+
+@pytest.mark.skipif(frazil.COMPILED, reason="no caller of the compiled walk is in the middle of it")
+@pytest.mark.parametrize("late", [1, 3])
+def test_a_late_caller_draws_no_cell_of_those_that_follow(late):
+    """It has read the stage before the cursor moved within its tick, and draws after that."""
+    from frazil.walk.atomic import AtomicWalk
+
+    identity, far_ns = PureIdentity(), 10**18
+    walk = AtomicWalk(identity, 13, range(5, 13), range(2, 5), range(2), 0, far_ns, 0, None)
+    walk.adopt(1, 10, 12, 10, 0, identity.now_ns())
+    before = walk._stage() if walk.pause_ns() == 0 else None
+    assert walk.advance(10, 1, 1) == 0
+    assert walk.made() == 0
+    drawn = before.draw_up_to(late) + walk.take_ready(4)
+    assert [n & 3 for n in drawn] == [1, 2, 3]
+
+
+@pytest.mark.skipif(frazil.COMPILED, reason="the compiled cursor goes to any cell at once")
+def test_where_many_cells_are_passed_over_the_next_tick_is_entered():
+    from frazil.walk.atomic import AtomicWalk
+
+    identity, far_ns = PureIdentity(), 10**18
+    walk = AtomicWalk(identity, 40, range(32, 40), (), range(32), 0, far_ns, far_ns, None)
+    walk.adopt(0, 10, 12, 10, 0, identity.now_ns())
+    assert walk.advance(10, 1 << 20, 0) == 0
+    assert walk.take_ready(1) == [11 << 32]
