@@ -248,7 +248,7 @@ class Process:
         wait_ns = walk.pause_ns()
         if wait_ns or order is None or self._seen is None:
             return wait_ns
-        now_tick = walk.due(self.identity.now_ns())
+        now_tick = walk.due_now()
         n = order.greatest(Marks([self._seen], trusted=False), now_tick)
         if n is None:  # made before a loss, by a clock that was ahead
             self._seen = None
@@ -262,7 +262,7 @@ class Process:
         """Check the tick entered since ``before``; a reply of a clock behind does not end it."""
         walk, world = self.walk, self.world
         if world.terms.timed and before < walk.tick > walk.start:
-            ahead = walk.tick - walk.due(self.identity.now_ns())
+            ahead = walk.tick - walk.due_now()
             if ahead > world.schedule.lead_us // world.schedule.tick_us:
                 raise Violation(f"tick {walk.tick} is {ahead} ticks ahead, more than the lead")
 
@@ -310,7 +310,7 @@ class Process:
         if self.world.order.issue(self.number, self._last[0], self.world.now_us):
             self.world.marks.hit("out of order")
         self.issued += 1
-        if self._last[0] > walk.due(self.identity.now_ns()):
+        if self._last[0] > walk.due_now():
             self.world.marks.hit("lead used")
         if self.clock.smearing:
             self.world.marks.hit("member smeared")
@@ -379,7 +379,7 @@ class Process:
             if first < theirs.until:
                 now_ns = self.boot_clock.reading_ns()
                 timed = self.world.terms.timed
-                due = theirs.due(parent.boot_clock.reading_ns()) if timed else 0
+                due = theirs.due_now() if timed else 0
                 self.walk.adopt(theirs.node, theirs.start, theirs.until, due, 0, now_ns)
         identity.own -= 1  # the page is wiped
         self.keeper = SimulatedKeeper(self, self.walk, identity)

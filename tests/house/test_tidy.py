@@ -63,6 +63,7 @@ OWNED = {
     "alembic": {"alembic"},
     "pytest": {"pytest"},
     "sqlalchemy": {"sqlalchemy"},
+    "walk.walk": {"cython"},  # the compiler replaces the name, and nothing is loaded
     "cli.files": {"duckdb"},
     "redis_link": DRIVERS,
     "registries": DRIVERS,

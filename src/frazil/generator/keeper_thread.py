@@ -114,6 +114,9 @@ class Keeper:
 
     def wake_in_child(self) -> None:
         """In a child: a caller that forked inside a call tries again, and notices the fork."""
+        walk = self.policy.walk()
+        if walk is not None and clock.in_c is not None:
+            clock.in_c.unlock(walk)
         self.policy.calls.answer(None)
         self.policy.closers.answer(None)
 

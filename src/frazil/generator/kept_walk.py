@@ -40,7 +40,7 @@ from frazil.system.cached import Cached
 from frazil.system.clock import boot_ns
 from frazil.system.event_loop import warn_if_blocked
 from frazil.system.fork_gate import waiting
-from frazil.system.process import ProcessIdentity, require_gil
+from frazil.system.process import ProcessIdentity
 from frazil.walk.walk import CLOSED, COMPILED, FORKED, SPENT, Pause, Walk
 
 Pauses: TypeAlias = Generator[tuple[int, int], None, None]
@@ -64,7 +64,6 @@ class KeptWalk(_Base):
     """A walk through the claims that its keeper gets from the registry. Threads may share it."""
 
     def __init__(self, request: Request) -> None:
-        require_gil()
         seed = int.from_bytes(os.urandom(6), "big") if request.scattered else None
         super().__init__(ProcessIdentity(), *walk_arguments(request.scheme, request.lead_us, seed))
         self.rising = rises(request.scheme)
@@ -148,7 +147,7 @@ class KeptWalk(_Base):
         while marks is not None and marks.numbers:
             wait_ns = self.pause_ns()
             if not wait_ns:
-                now_tick = self.due(self.identity.now_ns())
+                now_tick = self.due_now()
                 ahead = self.order.tick(max(marks.numbers)) - now_tick
                 if not asked and ahead * self.registry.terms.tick_us > self._doubted_us:
                     asked = True
@@ -297,7 +296,7 @@ class KeptWalk(_Base):
         held = self.held and own
         about: dict[str, Any] = {}
         if held and terms.timed:
-            tick_s, due = terms.tick_us / 1e6, self.due(self.identity.now_ns())
+            tick_s, due = terms.tick_us / 1e6, self.due_now()
             about = {
                 "node": self.node,
                 "claimed_until": clock.moment(self.until * terms.tick_us + terms.epoch_us),

@@ -42,7 +42,8 @@ class LocalGenerator(_Base, Endless, Generator):
 
     def __init__(self, config: Request) -> None:
         refuse_full(config.scheme)
-        super().__init__(KeptWalk(config))
+        self._walk = KeptWalk(config)
+        super().__init__(self._walk)
         self.config = config
         self.scheme = config.scheme
 

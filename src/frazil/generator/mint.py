@@ -23,7 +23,7 @@ from frazil.registries.remembered import remembered
 from frazil.system.chance import jitter
 from frazil.system.clock import boot_ns
 from frazil.system.fork_gate import waiting
-from frazil.system.process import ProcessIdentity, require_gil
+from frazil.system.process import ProcessIdentity
 from frazil.system.uninterrupted import apart
 from frazil.walk.walk import Walk
 
@@ -43,7 +43,6 @@ def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> lis
     guard_us: how much longer than the timeout it may wait for a registry that says to wait. In a
     child that a signal handler forks meanwhile they are the parent's, and maybe fewer.
     """
-    require_gil()
     n = check_count(n)
     terms = registry.terms
     per_tick = 1 if request.scheme.layout.axis == "sequence" else request.scheme.layout.sequences

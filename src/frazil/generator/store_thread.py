@@ -20,7 +20,6 @@ the process (see ``system.process``), and so does its thread.
 """
 
 from _thread import allocate_lock, get_ident, start_new_thread
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from heapq import heappop, heappush
@@ -61,7 +60,7 @@ class StoreThread:
         self.asking = False
         self.bell: SimpleQueue[ref[Walk] | None] = SimpleQueue()
         """An item wakes the thread: None, or a walk that was freed."""
-        self._called: OrderedDict[Served, None] = OrderedDict()
+        self._called: dict[Served, None] = {}
         self._due_ns: dict[Served, float] = {}
         self._timetable: list[tuple[float, int, Served]] = []  # some entries are out of date
         self._numbers = count()
@@ -109,12 +108,21 @@ class StoreThread:
         """Until no keeper is left."""
         while self._called or self._due_ns:
             self._wait()
-            with suppress(KeyError):  # none was called
-                self._tend(self._called.popitem(last=False)[0])
+            called = self._first_called()
+            if called is not None:
+                self._tend(called)
             at_ns, keeper = self._next()
             if keeper is not None and at_ns <= boot_ns():
                 self._tend(keeper)
         self._timetable.clear()  # entries that are out of date hold keepers
+
+    def _first_called(self) -> Served | None:
+        """Take the keeper that was called first. None if there is none, or one comes just now."""
+        with suppress(StopIteration, RuntimeError, KeyError):
+            keeper = next(iter(self._called))
+            del self._called[keeper]
+            return keeper
+        return None
 
     def _wait(self) -> None:
         """Sleep until a keeper is called, or until a round is due."""

@@ -116,14 +116,14 @@ class TimedPolicy(KeeperPolicy):
         want = most if idle else min(max(2 * self._want, self._first_want()), most)
         delay = self.answer_ns // (1000 * self.terms.tick_us)
         # A claim that was renewed late ended before the tick that is due.
-        due = walk.due(self.identity.now_ns())
+        due = walk.due_now()
         at = max(walk.until - walk.left(), due)
         reply, read_ns = yield from self._ask_renewal(walk, claim, at + delay + want)
         lost, now_tick = isinstance(reply, Lost), self.terms.tick_at(reply.seen.now_us)
-        ended = claim.until <= max(now_tick, walk.due(self.identity.now_ns()))
+        ended = claim.until <= max(now_tick, walk.due_now())
         if isinstance(reply, Claim) and (reply.until > claim.until or claim.until < self.terms.end):
             self._want = want
-            late = walk.due(self.identity.now_ns()) - claim.until
+            late = walk.due_now() - claim.until
             self._prolong(walk, reply, read_ns, late)
             return
         self._renewable = False
@@ -146,7 +146,7 @@ class TimedPolicy(KeeperPolicy):
             return None
         if not self._renewable:
             end = self.claim.until + self.terms.wait_ticks
-            if end <= walk.due(self.identity.now_ns()):
+            if end <= walk.due_now():
                 return None
             least_s = _REFUSED_S if self._refused else 0.001
             return max((self._report_us() - self._silent_us()) / 1e6, least_s)

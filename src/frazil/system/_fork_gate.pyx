@@ -1,4 +1,5 @@
 # cython: language_level=3
+# cython: freethreading_compatible=True
 """``fork_gate`` in C: no signal handler runs inside it, and forks that C code makes use it, too.
 
 ``pthread_atfork`` handlers run for every ``fork()`` of the C library, in the thread that forks. If

@@ -1,11 +1,13 @@
 # cython: language_level=3
-# cython: freethreading_compatible=False
+# cython: freethreading_compatible=True
 """``process`` and ``clock`` in C: the clocks without a Python call, the fork page by its address.
 
 To read even the fastest clock is a third of an ID's cost. So the clock is read once in a number of
 cycles of the processor's own counter (about 2 us), and the reading is used again in between. The
 walk may notice the end of a tick that much later; nothing else depends on the counter. If the
-counter jumps or is another core's, the clock is read; without a counter, it is always read.
+counter jumps or is another core's, the clock is read; without a counter, it is always read. Where
+threads run at the same time, each has a reading of its own: else one could return an old reading of
+a thread that was stopped between the clock and the note of it.
 
 Every libc ``fork()``, in C too, also runs ``pthread_atfork`` handlers. One of them wipes the page,
 even if the kernel has already done so.
@@ -15,7 +17,7 @@ from libc.string cimport memset
 from posix.mman cimport MAP_ANON, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, mmap
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_REALTIME, clock_gettime, timespec
 
-__all__ = ["ProcessIdentity", "wall_ns", "watch"]
+__all__ = ["ProcessIdentity", "unlock", "wall_ns", "watch"]
 
 cdef extern from *:
     """
@@ -36,6 +38,32 @@ cdef extern from *:
     static unsigned long long frazil_read(const unsigned long long *word) {
         return *(const volatile unsigned long long *)word;
     }
+    static void frazil_unlock(PyObject *held) {
+    #ifdef Py_GIL_DISABLED
+        __atomic_store_n(&held->ob_mutex._bits, 0, __ATOMIC_SEQ_CST);
+    #else
+        (void) held;
+    #endif
+    }
+    /* The era of `page`. If it has `ended`, one of several threads begins another. */
+    static unsigned long long frazil_era(unsigned long long *page, int ended) {
+        static unsigned long long eras = 0;
+        unsigned long long now = __atomic_load_n(page, __ATOMIC_SEQ_CST), next;
+        if (now != 0 && !ended) return now;
+        next = __atomic_add_fetch(&eras, 1, __ATOMIC_SEQ_CST);
+        if (__atomic_compare_exchange_n(page, &now, next, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            return next;
+        return now;
+    }
+    #if defined(Py_GIL_DISABLED) && defined(__GLIBC__)
+    #define FRAZIL_OWN static __thread __attribute__((tls_model("initial-exec")))
+    #elif defined(Py_GIL_DISABLED)
+    #define FRAZIL_OWN static __thread
+    #else
+    #define FRAZIL_OWN static
+    #endif
+    FRAZIL_OWN unsigned long long frazil_asked_cycles = 0;
+    FRAZIL_OWN long long frazil_asked_ns = 0;
     #if defined(__x86_64__) || defined(__i386__)
     #define FRAZIL_STALE_CYCLES 4096  /* 1 to 4 us */
     static unsigned long long frazil_cycles(void) { return __builtin_ia32_rdtsc(); }
@@ -53,7 +81,11 @@ cdef extern from *:
     """
     const unsigned long long FRAZIL_STALE_CYCLES
     unsigned long long frazil_cycles() nogil
+    unsigned long long frazil_asked_cycles
+    long long frazil_asked_ns
+    unsigned long long frazil_era(unsigned long long *page, int ended) nogil
     unsigned long long frazil_read(const unsigned long long *word) nogil
+    void frazil_unlock(object held)
     int CLOCK_BOOTTIME
     int frazil_wipe_on_fork(void *page, size_t size) nogil
     int pthread_atfork(void (*prepare)() noexcept nogil, void (*parent)() noexcept nogil,
@@ -63,14 +95,11 @@ cdef enum:
     PAGE_BYTES = 65536  # a whole number of pages on every machine
 
 cdef unsigned long long *page = NULL
-cdef unsigned long long eras = 0
 cdef unsigned long long no_vm = 0
 cdef const unsigned long long *vm = &no_vm
 cdef unsigned long long vm_seen = 0
 cdef object vm_words = None  # keeps what `vm` points into
 cdef int boot_clock = CLOCK_BOOTTIME
-cdef unsigned long long asked_cycles = 0
-cdef long long asked_ns = 0
 
 
 cdef void wipe() noexcept nogil:
@@ -111,29 +140,35 @@ def wall_ns():
     return <long long> now.tv_sec * 1000000000 + now.tv_nsec
 
 
+def unlock(object held):
+    """In a child: free the lock that an object has without the GIL.
+
+    Python gives such a lock to a thread that waited for it for a millisecond, while that thread
+    still sleeps. A fork at this moment copies a lock whose owner is not in the child.
+    """
+    frazil_unlock(held)
+
+
 cdef class ProcessIdentity:
     """The clock and the identity check of one generator. Make a new one after each fork."""
 
     def __cinit__(self):
-        global eras, vm_seen
+        global vm_seen
         self.vm_seen = frazil_read(vm)
-        if page[0] == 0 or self.vm_seen != vm_seen:
-            eras += 1
-            page[0] = eras
-            vm_seen = self.vm_seen
-        self.era = page[0]
+        self.era = frazil_era(page, self.vm_seen != vm_seen)
+        vm_seen = self.vm_seen  # last: until then, every thread begins another era
         self.word = <unsigned long long[:1]> page
 
     cpdef long long now_ns(self) except -1:
         """Nanoseconds since boot, suspend included; late by a few microseconds at most."""
-        global asked_cycles, asked_ns
+        global frazil_asked_cycles, frazil_asked_ns
         cdef timespec now
         cdef unsigned long long cycles = frazil_cycles()
-        if cycles - asked_cycles >= FRAZIL_STALE_CYCLES:
+        if cycles - frazil_asked_cycles >= FRAZIL_STALE_CYCLES:
             clock_gettime(boot_clock, &now)
-            asked_ns = now.tv_sec * 1000000000 + now.tv_nsec
-            asked_cycles = cycles
-        return asked_ns
+            frazil_asked_ns = now.tv_sec * 1000000000 + now.tv_nsec
+            frazil_asked_cycles = cycles
+        return frazil_asked_ns
 
     cpdef bint intact(self) noexcept:
         """Whether this process is the one that made this object."""

@@ -38,6 +38,11 @@ _STEP_S, _IMPORT_S = 1.0, 5.0  # how long a fork waits
 _NAP_S = 0.0002
 
 
+def _others(those: list[int], me: int) -> set[int]:
+    """All of them but one. The copy is whole, also while another thread changes the list."""
+    return set(those.copy()) - {me}
+
+
 class _PureGate:
     """The threads of one process that are inside, and those about to fork."""
 
@@ -56,7 +61,7 @@ class _PureGate:
         """The calling thread. In a child the gate starts again."""
         me = get_ident()
         if not self._process.intact():
-            self._anew(was_cut=self._was_cut or bool(set(self._inside) - {me}))
+            self._anew(was_cut=self._was_cut or bool(_others(self._inside, me)))
         return me
 
     def enter(self) -> bool:
@@ -68,7 +73,7 @@ class _PureGate:
     def _entered(self, those: list[int], me: int) -> bool:
         # Before the check: a forking thread announces itself before its own.
         those.append(me)
-        return those.count(me) > 1 or not set(self._forking) - {me}
+        return those.count(me) > 1 or not _others(self._forking, me)
 
     def leave(self) -> None:
         """Leave."""
@@ -86,7 +91,7 @@ class _PureGate:
     def _wait(self, me: int) -> None:
         for those, patience_s in ((self._inside, _STEP_S), (self._importing, _IMPORT_S)):
             deadline = boot_s() + patience_s
-            while set(those) - {me} and boot_s() < deadline:
+            while _others(those, me) and boot_s() < deadline:
                 time.sleep(_NAP_S)
         self._fresh_until_s = boot_s() + _FRESH_S
 

@@ -31,7 +31,6 @@ import sys
 from functools import partial
 from itertools import count
 
-from frazil.errors import ConfigError
 from frazil.system.clock import boot_ns, in_c
 
 _WIPE_ON_FORK = 18  # MADV_WIPEONFORK, which Python's mmap does not export
@@ -111,20 +110,6 @@ class PureIdentity:
         ``return`` after it. It runs none after it reads an attribute.
         """
         return self.word[0] == self.era and self.vm_word[0] == self.vm_seen
-
-
-def require_gil() -> None:
-    """ConfigError if several threads may run Python code at the same moment.
-
-    Both walks need the interpreter's lock: the compiled one runs its steps under it, and the
-    iterators of the interpreted one yield each cell once only to one thread at a time.
-    """
-    enabled = getattr(sys, "_is_gil_enabled", None)  # Python 3.13
-    if enabled is not None and not enabled():
-        raise ConfigError(
-            "this Python runs without its global interpreter lock (GIL), and frazil's generators "
-            "need it; start Python with -X gil=1 or PYTHON_GIL=1"
-        )
 
 
 def _vm_words(path: str) -> memoryview | None:

@@ -71,7 +71,7 @@ class _Watch:
     def wake_at(self, until_s: float) -> None:
         """Have a thread look at the calls by then."""
         now_s = boot_s()
-        for wakes_s in tuple(self.wakes):
+        for wakes_s in list(self.wakes):
             if now_s <= wakes_s <= until_s:
                 return
         self.wakes.add(until_s)
@@ -83,10 +83,10 @@ class _Watch:
         time.sleep(max(at_s - boot_s(), 0.0))
         self.wakes.discard(at_s)  # first: a call that begins now starts another thread
         now_s = boot_s()
-        for call, (until_s, wire) in tuple(self.limits.items()):
+        for call, (until_s, wire) in list(self.limits.items()):
             if until_s <= now_s and self.limits.pop(call, None) is not None:
                 _shut_down(wire)
-        left = [until_s for until_s, _ in tuple(self.limits.values())]
+        left = [until_s for until_s, _ in list(self.limits.values())]
         if left:
             self.wake_at(min(left))
 

@@ -6,11 +6,21 @@ interpreted, because the compiled walk reads the fields of the compiled identity
 """
 
 import sys
+from collections.abc import Callable
+from contextlib import nullcontext as locked
+from typing import Any, TypeVar
 
 from frazil.errors import InternalError
 from frazil.system.process import ProcessIdentity, PureIdentity
 
-__all__: list[str] = []
+__all__ = ["locked", "one_step"]
+
+Step = TypeVar("Step", bound=Callable[..., Any])
+
+
+def one_step(step: Step) -> Step:
+    """The method itself: in the interpreted walk this and ``locked`` only mark what is one step."""
+    return step
 
 
 def _interpret(name: str) -> None:

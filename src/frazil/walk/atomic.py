@@ -17,12 +17,17 @@ iterators of all linked stages have no cell in common, and a late caller may dra
 Nothing draws from a draft. A cell that is drawn and then dropped, by an exception or by a step that
 came second, is wasted and never repeated.
 
+Without the interpreter's lock (GIL) two threads may get one value from an iterator over a range.
+There ``_Cells`` takes its place: each cell is removed from a list with ``list.pop``, which only one
+thread does at a time. So is ``dict.setdefault``. A fork waits until no thread is inside of either.
+
 The everyday call reads one tuple (the current stage, the end of its tick, its cells, ...), draws,
 and then checks that this is still the same process. If two threads wrote the tuple one after the
 other, it may be that of an older stage. Then a later stage is linked to it, and the call takes the
 slow path, which corrects the tuple.
 """
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import wraps
@@ -47,7 +52,46 @@ FastPath: TypeAlias = (
 )
 
 _NEXT = "next"
+_BLOCK = 1024  # cells in a list at the same time
 _MOST_PASSED = 4096  # cells that are drawn to pass them over
+
+# The build, since the lock is off and on again while modules are imported
+FREE_THREADED = "free-threading" in sys.version
+
+
+class _Cells:
+    """An iterator that yields each cell once, also to threads that run at the same time.
+
+    The cells are in blocks, by number. Every thread would make the same block, and the first one
+    stays. There is no next block before the last one is empty, and an empty one stays empty.
+    """
+
+    def __init__(self, cells: range, identity: "PureIdentity") -> None:
+        self._cells = cells
+        self._identity = identity
+        self._blocks = {0: self._block(0)}
+
+    def _block(self, number: int) -> list[int]:
+        return list(self._cells[number * _BLOCK : (number + 1) * _BLOCK][::-1])
+
+    def __iter__(self) -> "_Cells":
+        return self
+
+    def __next__(self) -> int:
+        # In a child, a thread of its parent may have waited for the lock of the list, and have it.
+        while self._identity.mine:
+            last = len(self._blocks) - 1
+            try:
+                return self._blocks[last].pop()
+            except IndexError:
+                if (last + 1) * _BLOCK >= len(self._cells):
+                    break
+                self._blocks.setdefault(last + 1, self._block(last + 1))
+        raise StopIteration
+
+    def __length_hint__(self) -> int:
+        last = len(self._blocks) - 1
+        return len(self._blocks[last]) + max(len(self._cells) - (last + 1) * _BLOCK, 0)
 
 
 class _Stage(Walk):
@@ -76,11 +120,11 @@ class _Stage(Walk):
     def stretch(self, first: int, end: int) -> None:
         self.count_drawn()
         super().stretch(first, end)
+        cells = range(first, end)
         if self.plain:
             low, shift = self.low, self.shift
-            self.undrawn = iter(range(low + (first << shift), low + (end << shift), 1 << shift))
-        else:
-            self.undrawn = iter(range(first, end))
+            cells = range(low + (first << shift), low + (end << shift), 1 << shift)
+        self.undrawn = _Cells(cells, self.identity) if FREE_THREADED else iter(cells)
 
     def advance(self, tick: int, cell: int, node: int) -> int:
         """See Walk. Draws the cells of this tick that it passes over, so that no other caller does.
@@ -188,7 +232,6 @@ class AtomicWalk(Walk):
     restart = _in_one_step(Walk.restart)
     leave = _in_one_step(Walk.leave)
     finish = _in_one_step(Walk.finish)
-    forget = _in_one_step(Walk.forget)
 
     def left(self) -> int:
         return self._stage().draft().left()
@@ -202,8 +245,8 @@ class AtomicWalk(Walk):
     def begun(self) -> bool:
         return self._stage().begun()
 
-    def due(self, now_ns: int) -> int:
-        return self._stage().due(now_ns)
+    def due_now(self) -> int:
+        return self._stage().due_now()
 
     def _take(self, n: int) -> tuple[list[int], int]:
         """Up to ``n`` IDs; and if there are fewer, the reason (see ``Walk.ready``)."""

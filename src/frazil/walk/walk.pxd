@@ -1,6 +1,6 @@
 # The C types of frazil/walk/walk.py, which is ordinary Python (Cython's pure-Python mode with an
-# augmenting file). Compiled, no other thread and no signal handler runs inside a method; walk.py
-# says which of its steps need that.
+# augmenting file). Compiled, no other thread and no signal handler runs inside a step; walk.py says
+# why. A step is `cpdef` or `def`, and calls what is `cdef`.
 
 cimport cython
 
@@ -77,8 +77,9 @@ cdef class Walk:
     cdef unsigned long long[::1] step_high
     cdef object __weakref__
 
-    cpdef long long due(self, long long now_ns)
-    cpdef long long ready(self)
+    cpdef long long due_now(self)
+    cdef long long due(self, long long now_ns)
+    cdef long long ready(self)
     cpdef long long advance(self, long long tick, unsigned long long cell,
                             unsigned long long node)
     cdef long long proceed(self)
@@ -94,10 +95,11 @@ cdef class Walk:
     cpdef object poll(self)
     cpdef long long pause_ns(self)
     cpdef list take_ready(self, Py_ssize_t count)
-    cdef append_ids(self, list ids, unsigned long long first, unsigned long long stop)
+    cdef append_ids(self, list ids, unsigned long long low, unsigned long long high,
+                    unsigned long long first, unsigned long long stop)
     cpdef Py_ssize_t fill(self, unsigned long long[::1] out, Py_ssize_t at)
-    cdef write_ids(self, unsigned long long[::1] out, Py_ssize_t at, unsigned long long first,
-                   unsigned long long stop)
+    cdef write_ids(self, unsigned long long[::1] out, Py_ssize_t at, unsigned long long low,
+                   unsigned long long high, unsigned long long first, unsigned long long stop)
     cpdef adopt(self, unsigned long long node, long long start, long long until,
                 long long now, long long into_ns, long long read_ns,
                 unsigned long long era=*)
@@ -116,10 +118,10 @@ cdef class Walk:
     cpdef long long leave(self, unsigned long long era=*)
     cpdef long long finish(self)
     cpdef restart(self, ProcessIdentity identity)
-    cpdef forget(self)
+    cdef forget(self)
 
 cdef object next_of(Walk walk)
 
 cdef class Caller:
     cdef object __weakref__
-    cdef readonly Walk _walk
+    cdef Walk _called

@@ -1,5 +1,5 @@
 # cython: language_level=3, infer_types=True, boundscheck=False, wraparound=False, cdivision=True
-# cython: annotation_typing=False, freethreading_compatible=False, auto_pickle=False
+# cython: annotation_typing=False, freethreading_compatible=True, auto_pickle=False
 """The walk: a generator visits the cells of its claim in order, one ID per cell, none twice.
 
 A claim is a slot (a node number) and a half-open interval of ticks. Its cells are the pairs
@@ -36,11 +36,13 @@ the bits that differ from the last tick, about two for a step of one. Within a t
 a short table.
 
 **Atomic steps.** Compiled (``walk.pxd`` gives C types), no other thread and no signal handler runs
-between the lines of a method, because a method runs no Python code before it marks its cells as
-taken. Nor does any step multiply Python integers of more than 30 bits: Python runs signal handlers
-inside such a product, and one could fork between the check of the process and the ID. The
-interpreter's lock (GIL) keeps other threads out, so the module declares that it needs
-it. The interpreted walk has no such guarantee; ``atomic`` does each of its steps on a copy.
+between the lines of a step, because a step runs no Python code before it marks its cells as taken.
+Nor does any step multiply Python integers of more than 30 bits: Python runs signal handlers inside
+such a product, and one could fork between the check of the process and the ID. The interpreter's
+lock (GIL) keeps other threads out. Without a GIL ``one_step`` and ``locked`` are a critical section
+of the walk, which opens where a step waits or begins a second one of the same walk. So no step
+calls another one, or what a subclass in Python may replace. The interpreted walk has no such
+guarantee; ``atomic`` does each of its steps on a copy.
 
 Units: ticks count from the layout's epoch and are below 2^62, ``_ns`` are boot-clock nanoseconds.
 """
@@ -53,14 +55,19 @@ from itertools import accumulate
 
 from frazil.errors import InternalError
 
+COMPILED = not __file__.endswith(".py")
+"""Whether the walk in use is the compiled one."""
+
 TYPE_CHECKING = False  # as in typing, which is slow to load
 if TYPE_CHECKING:
     from frazil.system import process
 
     Words = array[int] | memoryview[int]
-
-COMPILED = not __file__.endswith(".py")
-"""Whether the walk in use is the compiled one."""
+if TYPE_CHECKING or not COMPILED:
+    from frazil.walk import locked, one_step
+else:  # the compiler's; with a GIL it makes nothing of them
+    from cython import critical_section as locked
+    from cython import critical_section as one_step
 
 SPENT = -1
 CLOSED = -2
@@ -81,16 +88,6 @@ class Pause:
     def __repr__(self) -> str:
         names = {SPENT: "spent", CLOSED: "closed", FORKED: "forked"}
         return f"<Pause {names.get(self.wait_ns, f'{self.wait_ns} ns')}>"
-
-
-def _steps(positions: Sequence[int]) -> tuple[array[int], array[int]]:
-    """The bits that change from a cell to the next, by the number of trailing ones of the cell.
-
-    Adding one to a number flips its trailing ones and the zero above them.
-    """
-    steps = [*accumulate(1 << position for position in positions), 0]  # after the last cell, none
-    mask = (1 << 64) - 1
-    return array("Q", [step & mask for step in steps]), array("Q", [step >> 64 for step in steps])
 
 
 def trailing_ones(cell: int) -> int:
@@ -119,9 +116,8 @@ def joined(high: int, low: int) -> int:
     return whole << 64 | low
 
 
-def _halves(positions: Sequence[int]) -> tuple[array[int], array[int]]:
-    """The places of a field's bits, least significant first, as words for ID bits 0-63, 64-127."""
-    places = [1 << position for position in positions]
+def _halves(places: list[int]) -> tuple[array[int], array[int]]:
+    """Places in an ID as words, for its bits 0-63 and 64-127."""
     mask = (1 << 64) - 1
     return array("Q", [p & mask for p in places]), array("Q", [p >> 64 for p in places])
 
@@ -150,10 +146,12 @@ class Walk:
     ) -> None:
         self.identity = identity
         self.wide, self.word = bits > 64, 1 << 64
-        self.axis_low, self.axis_high = _halves(axis)
-        self.node_low, self.node_high = _halves(node)
-        self.sequence_low, self.sequence_high = _halves(sequence)
-        self.step_low, self.step_high = _steps(sequence)
+        self.axis_low, self.axis_high = _halves([1 << position for position in axis])
+        self.node_low, self.node_high = _halves([1 << position for position in node])
+        places = [1 << position for position in sequence]
+        self.sequence_low, self.sequence_high = _halves(places)
+        # Adding one to a cell flips its trailing ones and the zero above them; after the last, none
+        self.step_low, self.step_high = _halves([*accumulate(places), 0])
         self.axis_bits = min(len(axis), 62)
         self.constant_low = constant & ((1 << 64) - 1)
         self.constant_high = constant >> 64
@@ -173,10 +171,9 @@ class Walk:
         self.low = self.high = self.here_low = self.here_high = self.placed = 0
         self.node = self.start = self.until = self.mark = self.mark_cell = 0
         self.next_node = self.next_start = self.next_until = 0
-        self.anchor_tick = self.anchor_ns = self.tick_end_ns = 0
+        self.anchor_tick = self.anchor_ns = self.tick_end_ns = self.issued = 0
         self.wanting = self.queued = self.closed = self.held = False
         self.fresh = True
-        self.issued = 0
         self.counted = self.sequence = self.sequences = self.cells
 
     def __call__(self) -> int:
@@ -187,6 +184,7 @@ class Walk:
         """The answer of ``__call__`` when no ID is ready. The bare walk does not wait."""
         return self.poll()  # type: ignore[return-value]
 
+    @one_step
     def poll(self) -> int | Pause:
         """An ID, or a Pause."""
         wait_ns = self.ready()
@@ -198,12 +196,18 @@ class Walk:
         """The answer of ``Caller.after`` if a comparison is not enough. The bare walk has none."""
         raise InternalError(f"the bare walk cannot read {seen}, trusted={trusted}")
 
+    @one_step
     def pause_ns(self) -> int:
         """Why there is no ID now: nanoseconds to wait, or SPENT, CLOSED, FORKED; 0 if there is."""
         return self.ready()
 
-    def due(self, now_ns: int) -> int:
+    @one_step
+    def due_now(self) -> int:
         """The tick that the registry's clock is in now, by the last reading and the boot clock."""
+        return self.due(self.identity.now_ns())
+
+    def due(self, now_ns: int) -> int:
+        """The same when the boot clock reads ``now_ns``."""
         if now_ns < self.anchor_ns:
             return self.anchor_tick
         return self.anchor_tick + (now_ns - self.anchor_ns) // self.tick_ns
@@ -235,6 +239,7 @@ class Walk:
         self.enter(tick)
         return 0
 
+    @one_step
     def advance(self, tick: int, cell: int, node: int) -> int:
         """Move the cursor forward to ``cell`` of ``tick``, unless it is past that.
 
@@ -248,8 +253,7 @@ class Walk:
         if wait_ns or self.tick > tick:
             return wait_ns
         if cell >= self.cells or node != self.node:
-            tick += 1
-            cell = 0
+            tick, cell = tick + 1, 0
         if self.tick < tick:
             now_ns = self.identity.now_ns()
             ahead = tick - self.lead_ticks
@@ -292,8 +296,7 @@ class Walk:
         assert self.start <= tick < self.until  # and inside the claim
         self.flip(tick ^ self.placed, self.axis_low, self.axis_high)
         follows = tick == self.tick + 1 and not self.fresh and self.sequence >= self.sequences
-        self.placed = tick
-        self.tick = tick
+        self.placed = self.tick = tick
         self.fresh = False
         if self.tick_ns:
             self.tick_end_ns = self.anchor_ns + (tick + 1 - self.anchor_tick) * self.tick_ns
@@ -354,8 +357,7 @@ class Walk:
             low = self.low + (cell << self.shift)
             high = self.high
         else:
-            low = self.here_low
-            high = self.here_high
+            low, high = self.here_low, self.here_high
             ones = trailing_ones(cell)
             self.here_low = low ^ self.step_low[ones]
             self.here_high = high ^ self.step_high[ones]
@@ -379,22 +381,23 @@ class Walk:
     def take_ready(self, count: int) -> list[int]:
         """Up to ``count`` IDs in order: as many as there are without waiting (maybe none)."""
         ids: list[int] = []
-        while count > 0 and self.ready() == 0:
-            first = self.sequence
-            room = self.sequences - first
-            if room > count:
-                room = count
-            assert 0 < room <= self.sequences - first  # each cell is marked once, and then used
-            self.sequence = first + room
-            self.set_here()
-            self.append_ids(ids, first, first + room)
+        while count > 0:
+            with locked(self):
+                if self.ready():
+                    break
+                low, high, first = self.low, self.high, self.sequence
+                room = self.sequences - first
+                if room > count:
+                    room = count
+                assert 0 < room <= self.sequences - first  # each cell is marked once, and then used
+                self.sequence = first + room
+                self.set_here()
+            self.append_ids(ids, low, high, first, first + room)
             count -= room
         return ids
 
-    def append_ids(self, ids: list[int], first: int, stop: int) -> None:
-        """Append the IDs of this tick's cells, already marked as taken, to a list."""
-        low = self.low
-        high = self.high
+    def append_ids(self, ids: list[int], low: int, high: int, first: int, stop: int) -> None:
+        """Append the IDs of cells, already marked as taken. low, high: the ID of cell 0."""
         shift = self.shift
         if not self.shifted:
             low = spread(low, first, self.sequence_low)
@@ -419,21 +422,23 @@ class Walk:
         ``out`` is a buffer of 64-bit words; an ID wider than that takes two, the high one first.
         """
         size = len(out) // 2 if self.wide else len(out)
-        while at < size and self.ready() == 0:
-            first = self.sequence
-            room = self.sequences - first
-            if room > size - at:
-                room = size - at
-            assert 0 < room <= self.sequences - first  # as in take_ready
-            self.sequence = first + room
-            self.set_here()
-            self.write_ids(out, at, first, first + room)
+        while at < size:
+            with locked(self):
+                if self.ready():
+                    break
+                low, high, first = self.low, self.high, self.sequence
+                room = self.sequences - first
+                if room > size - at:
+                    room = size - at
+                assert 0 < room <= self.sequences - first  # as in take_ready
+                self.sequence = first + room
+                self.set_here()
+            self.write_ids(out, at, low, high, first, first + room)
             at += room
         return at
 
-    def write_ids(self, out: Words, at: int, first: int, stop: int) -> None:
-        """Write the IDs of this tick's cells, already marked as taken, into a buffer."""
-        low = self.low
+    def write_ids(self, out: Words, at: int, low: int, high: int, first: int, stop: int) -> None:
+        """Write them into a buffer, as ``append_ids``."""
         shift = self.shift
         if self.plain:
             for cell in range(first, stop):
@@ -441,7 +446,7 @@ class Walk:
                 at += 1
             return
         low = spread(low, first, self.sequence_low)
-        high = spread(self.high, first, self.sequence_high)
+        high = spread(high, first, self.sequence_high)
         for cell in range(first, stop):
             if self.wide:
                 out[2 * at] = high
@@ -453,6 +458,7 @@ class Walk:
             high ^= self.step_high[ones]
             at += 1
 
+    @one_step
     def adopt(
         self, node: int, start: int, until: int, now: int, into_ns: int, read_ns: int, era: int = 0
     ) -> None:
@@ -471,15 +477,14 @@ class Walk:
         self.held = not self.closed
         assert self.sequence == self.sequences  # nothing of the old claim is left
 
+    @one_step
     def queue(self, node: int, start: int, until: int, era: int = 0) -> None:
         """Without a clock: store the claim that follows the present one when that is spent."""
         self.check(node, start, until)
         if era and era != self.identity.era:
             return
         assert self.tick_ns == 0  # with a clock, nothing would move the walk into it
-        self.next_node = node
-        self.next_start = start
-        self.next_until = until
+        self.next_node, self.next_start, self.next_until = node, start, until
         self.queued = self.held
         self.wanting = False
 
@@ -491,12 +496,9 @@ class Walk:
     def begin(self, node: int, start: int, until: int) -> None:
         """Move the cursor to before the first cell of a claim."""
         assert 0 <= start <= until  # checked by ``check``
-        self.low = self.constant_low
-        self.high = self.constant_high
-        self.placed = 0
+        self.low, self.high, self.placed = self.constant_low, self.constant_high, 0
         self.flip(node, self.node_low, self.node_high)
-        self.start = start
-        self.until = until
+        self.start, self.until = start, until
         # Without a clock there is no order to keep between the cells of two nodes.
         if start > self.tick or (self.tick_ns == 0 and node != self.node):
             self.tick = start - 1
@@ -514,6 +516,7 @@ class Walk:
         assert start <= self.mark <= self.until
         self.wanting = False
 
+    @one_step
     def prolong(self, until: int, now: int, into_ns: int, read_ns: int, era: int = 0) -> None:
         """The claim now reaches to ``until``; the clock is read again. The cursor stays."""
         if era and era != self.identity.era:
@@ -527,13 +530,13 @@ class Walk:
 
     def anchor(self, now_tick: int, into_ns: int, read_ns: int) -> None:
         """Follow the registry's clock. An earlier reading than expected only delays the cursor."""
-        self.anchor_tick = now_tick
-        self.anchor_ns = read_ns - into_ns
+        self.anchor_tick, self.anchor_ns = now_tick, read_ns - into_ns
         if not self.tick_ns:
             self.tick_end_ns = _NEVER_NS
         elif not self.fresh:
             self.tick_end_ns = self.anchor_ns + (self.tick + 1 - now_tick) * self.tick_ns
 
+    @one_step
     def left(self) -> int:
         """Ticks of the claim that are still ahead of the cursor and of the clock; 0 when spent."""
         if not self.held:
@@ -550,6 +553,7 @@ class Walk:
         left = self.until - at if self.until > at else 0
         return left + self.next_until - self.next_start if self.queued else left
 
+    @one_step
     def made(self) -> int:
         """The number of IDs drawn, of all claims."""
         return self.issued + self.sequence - self.counted
@@ -558,15 +562,18 @@ class Walk:
         """The first value of a counter after all that were drawn."""
         return self.tick + 1 - (self.sequences - self.sequence)
 
+    @one_step
     def reach(self) -> int:
         """Ticks from the registry's clock to the claim's end; 0 when it has passed that."""
         due = self.due(self.identity.now_ns()) if self.tick_ns else self.tick
         return self.until - due if self.held and self.until > due else 0
 
+    @one_step
     def begun(self) -> bool:
         """Whether the registry's clock has come to the claim's first tick."""
         return self.tick_ns == 0 or self.due(self.identity.now_ns()) >= self.start
 
+    @one_step
     def leave(self, era: int = 0) -> int:
         """Let the claim go, and return its first tick in which nothing was issued."""
         if era and era != self.identity.era:
@@ -584,6 +591,7 @@ class Walk:
         self.closed = True
         return self.leave()
 
+    @one_step
     def restart(self, identity: process.ProcessIdentity) -> None:
         """In a copy of the process: start again with ``identity``, unless another call did."""
         if identity.intact() and not self.identity.intact():
@@ -593,9 +601,7 @@ class Walk:
 
     def forget(self) -> None:
         """Drop the claim. The cursor keeps its tick."""
-        self.held = False
-        self.queued = False
-        self.wanting = False
+        self.held = self.queued = self.wanting = False
         self.fresh = True
         self.stretch(self.cells, self.cells)
         assert self.sequence == self.sequences  # the everyday call looks at these, not at `held`
@@ -606,16 +612,17 @@ def next_of(walk: Walk) -> int:
     """The next ID of a walk: of its tick's cells or a later tick's, or what ``stalled`` answers."""
     if walk is None:  # a Caller whose __init__ never ran: in C the next line would crash
         raise TypeError("this generator was never opened; call frazil.open")
-    if walk.identity.now_ns() < walk.tick_end_ns and walk.sequence < walk.sequences:
-        if walk.identity.intact():
-            if walk.plain:
-                cell = walk.sequence
-                walk.sequence = cell + 1
-                return walk.low + (cell << walk.shift)
+    with locked(walk):
+        if walk.identity.now_ns() < walk.tick_end_ns and walk.sequence < walk.sequences:
+            if walk.identity.intact():
+                if walk.plain:
+                    cell = walk.sequence
+                    walk.sequence = cell + 1
+                    return walk.low + (cell << walk.shift)
+                return walk.draw()
+        # Not without a clock: `stalled` also looks ahead. After a rest, Python code takes 20 us.
+        if walk.tick_ns and walk.ready() == 0:
             return walk.draw()
-    # Not without a clock: `stalled` also looks ahead. After a rest, Python code takes 20 us.
-    if walk.tick_ns and walk.ready() == 0:
-        return walk.draw()
     return walk.stalled()
 
 
@@ -623,19 +630,19 @@ class Caller:
     """Calls a walk, and shows none of it: what users hold of a walk in this process."""
 
     def __init__(self, walk: Walk) -> None:
-        self._walk = walk
+        self._called = walk
 
     def __call__(self) -> int:
         """The next ID."""
-        return next_of(self._walk)
+        return next_of(self._called)
 
     def __next__(self) -> int:
         """The next ID."""
-        return next_of(self._walk)
+        return next_of(self._called)
 
     def after(self, *seen: object, trusted: bool = True) -> int:
         """See ``frazil.Generator``."""
-        walk = self._walk
+        walk = self._called
         if walk is not None and walk.rising and len(seen) == 1 and type(seen[0]) is int:
             n = next_of(walk)
             if n > seen[0]:

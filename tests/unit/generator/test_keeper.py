@@ -51,9 +51,9 @@ def supplied(world, request):
     url = f"memory:{request.node.name}"
     request = make_request(url, WIDE, namespace="x", keep=0)
     ids = KeptWalk(request)
-    ids.forget()
+    ids.leave()
     ids.identity = ids.keeper.policy.identity = sense_of(world)
-    ids.forget()
+    ids.leave()
     begin(ids.registry)
     ids.keeper.thread._running.acquire()  # as if the thread ran
     return ids, ids.keeper, Answers()

@@ -21,7 +21,7 @@ def keeper(url):
 
 
 def reaching(ticks, due=0):
-    return SimpleNamespace(reach=lambda: ticks, due=lambda _: due, closed=False)
+    return SimpleNamespace(reach=lambda: ticks, due_now=lambda: due, closed=False)
 
 
 def test_a_lost_claim_is_reported_until_a_wait_after_its_end(keeper):

@@ -25,9 +25,9 @@ class Member:
         request = make_request(url, WIDE, namespace="x")
         self.world, self.walk = world, KeptWalk(request)
         self.keeper = self.walk.keeper
-        self.walk.forget()
+        self.walk.leave()
         self.walk.identity = self.keeper.policy.identity = identity_of(world)
-        self.walk.forget()
+        self.walk.leave()
         self.keeper.thread._running.acquire(blocking=False)  # as if it ran, for all of them
         self.due_ns = None
         self.ids = []

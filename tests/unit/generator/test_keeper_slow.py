@@ -63,7 +63,7 @@ def test_a_claim_is_renewed_from_when_the_answer_will_come_on(supplied, world, m
     ids, keeper, answers = supplied
     slow(monkeypatch, keeper, world, "grant", 600)
     call(ids, keeper, answers)
-    now = max(ids.until - ids.left(), ids.due(world.ns))
+    now = max(ids.until - ids.left(), ids.due_now())
     asked = []
 
     def renew(ask, until):
@@ -108,7 +108,7 @@ def test_a_claim_that_ended_while_its_renewal_was_under_way(supplied, world, mon
     world.advance(60)
     tend(keeper, ids)
     world.advance(60)
-    assert keeper.policy.claim.until > ids.due(world.ns)
+    assert keeper.policy.claim.until > ids.due_now()
 
     def renew(ask, until):
         return Lost(ask.seen._replace(now_us=keeper.policy.terms.us_at(keeper.policy.claim.until)))

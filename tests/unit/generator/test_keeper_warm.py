@@ -47,7 +47,7 @@ def test_an_id_after_a_rest_costs_no_request_and_has_a_fresh_tick(warm, world, r
     pass_s(world, ids, keeper, rest_s)
     before = len(sent)
     assert isinstance(ids.poll(), int)
-    assert ids.tick == ids.due(world.ns)
+    assert ids.tick == ids.due_now()
     assert len(sent) == before
     assert sent.count("grant") == 1
 

@@ -178,20 +178,3 @@ def test_a_life_begins_once(module):
     toy.walk.restart(second)
     assert toy.walk.identity is first
     assert toy.cells(1) == [(30, 1, 0)]
-
-
-@pytest.mark.parametrize("call", ["frazil.open('memory:x')", "frazil.mint(1, 'memory:x')"])
-def test_a_generator_needs_the_interpreters_lock(run, call):
-    """Nothing of the kind can be run here, so this takes the lock away in name only."""
-    body = f"""
-sys._is_gil_enabled = lambda: False
-try:
-    {call}
-except frazil.errors.ConfigError as error:
-    assert "PYTHON_GIL=1" in str(error)
-else:
-    raise SystemExit("it was not refused")
-sys._is_gil_enabled = lambda: True
-frazil.open("memory:x")
-"""
-    run(body)

@@ -78,7 +78,7 @@ def test_a_claim_of_another_node_begins_a_tick_later(toy):
 
 
 def test_without_a_claim(toy):
-    toy.walk.forget()
+    toy.walk.leave()
     assert after(toy, 10, 0) == toy.module.SPENT
     toy.walk.finish()
     assert after(toy, 10, 0) == toy.module.CLOSED
