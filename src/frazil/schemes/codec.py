@@ -95,6 +95,9 @@ class Codec:
                 "digits, a letter first and '_' last, like 'order_'",
                 prefix=self.prefix,
             )
+        check: object = self.check
+        if not isinstance(check, bool):
+            raise ConfigError(f"check is True or False, not {brief(check)}", value=check)
         if self.check and (self.encoding == "uuid" or self._base == 2):
             raise ConfigError(
                 f"{self.encoding} has no check character; use encoding 'base32' for one",

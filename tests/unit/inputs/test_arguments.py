@@ -58,6 +58,7 @@ def test_value_of_another_type_is_not_shown():
     [
         *({"fields": 5}, {"fields": "x"}, {"fields": {5: 1}}, {"fields": {"cluster": "3"}}),
         *({"encoding": 5}, {"encoding": []}, {"encoding": "x"}, {"prefix": 5}, {"check": "yes"}),
+        *({"group": -1}, {"group": "4"}, {"group": True}, {"encoding": "alphabet:AA"}),
         *({"shuffle": 5}, {"shuffle": b"x"}, {"epoch": []}, {"epoch": 5.5}, {"foo": 1}),
     ],
     ids=str,
@@ -78,7 +79,7 @@ OPTIONS = {
     ],
     "mint": ["n", "scheme", "namespace", "fields", "lead", "timeout", "registry"],
     "init": ["scheme", "namespace", "fields", "start", "forward", "new", "if_missing", "timeout"],
-    "scheme": ["fields", "epoch", "encoding", "shuffle", "prefix", "check", "key"],
+    "scheme": ["fields", "epoch", "encoding", "shuffle", "prefix", "check", "key", "group"],
     "Codec": ["encoding", "bits", "prefix", "check"],
     "Layout.parse": ["text"],
     "ready": ["timeout"],
