@@ -23,7 +23,7 @@ an ``__init__`` of its own, because both look like Python code; there, pass the 
 import sys
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Literal
+from typing import Any, Literal, NewType
 
 from frazil.errors import CodecError, ConfigError, Misuse
 from frazil.schemes.scheme import Scheme
@@ -50,6 +50,9 @@ _ENTRANCES = {  # the modules that begin a validation
 @dataclass(frozen=True, init=False)
 class Id:
     """Annotates an int as an ID of a scheme: ``Annotated[int, Id(scheme)]``.
+
+    Instead of int it may be a ``NewType`` of int, so that type checkers tell the IDs of two tables
+    apart.
 
     scheme: a Scheme, or what ``frazil.scheme`` reads. json: ``"number"`` writes numbers into JSON
     and reads them there beside text, if all IDs have at most 53 bits. Python code may use an int,
@@ -80,10 +83,13 @@ class Id:
     ) -> core_schema.CoreSchema:
         """How Pydantic reads and writes it. Raises Misuse if the annotated type is not int."""
         del handler
-        if source is not int:
+        kind = source
+        while isinstance(kind, NewType):  # an int for all but type checkers
+            kind = kind.__supertype__
+        if kind is not int:
             raise Misuse(
-                f"an ID is an int in Python, not {source}; write Annotated[int, Id(scheme)], with "
-                "'| None' after it if it is optional",
+                f"an ID is an int in Python, not {source}; write Annotated[int, Id(scheme)], or a "
+                "NewType of int instead of int, with '| None' after it if it is optional",
                 value=source,
             )
         from_python = core_schema.no_info_plain_validator_function(self._read)

@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 import sys
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NewType
 
 import httpx
 import pytest
@@ -53,6 +53,17 @@ def test_each_way_in(strict):
                 with pytest.raises(ValidationError):
                     read(given)
     assert Order(id=5).id == Order.model_validate({"id": 5}, strict=strict).id == 5
+
+
+def test_a_new_type_of_int_is_an_int():
+    outer = NewType("outer", NewType("inner", int))
+    adapter = TypeAdapter(Annotated[outer, Id(ORDER)] | None)
+    assert adapter.validate_json(f'"{TEXT}"') == N
+    assert adapter.dump_json(N) == f'"{TEXT}"'.encode()
+    assert adapter.json_schema()["anyOf"][0] == {"type": "string", "pattern": ORDER.pattern}
+    for wrong in (str, NewType("wrong", str)):
+        with pytest.raises(Misuse, match="NewType of int"):
+            TypeAdapter(Annotated[wrong, Id(ORDER)])
 
 
 @pytest.fixture(scope="module")
