@@ -44,6 +44,7 @@ _WORD = re.compile(
     r"|(?:(?<![\w])-)?\w+[*~$=]?",
     re.ASCII,
 )
+_GROUPS = re.compile(r"(?<![\w-])\w+(?:-\w+)+[*~$=]?", re.ASCII)
 _DATE_CHARACTERS = len("2026-11-28")
 _CHECK_MARKS = "*~$="
 _PREFIX = re.compile(r"(?:[A-Za-z][A-Za-z0-9]*_(?:[A-Za-z0-9]+_)*)?", re.ASCII)
@@ -94,10 +95,11 @@ def readings(text: str, bits: int) -> tuple[Reading, ...]:
 
 
 def words(line: str) -> Iterator[str]:
-    """The parts of a line that may be an ID, each once: words, and numbers with their sign."""
+    """The parts of a line that may be an ID, each once: words, numbers with their sign, groups."""
     found = (match[0] for match in _WORD.finditer(line))
     forms = ((word, word.rstrip(_CHECK_MARKS), word.lstrip("-")) for word in found)
-    return filter(None, dict.fromkeys(chain.from_iterable(forms)))
+    groups = (match[0] for match in _GROUPS.finditer(line))
+    return filter(None, dict.fromkeys(chain(chain.from_iterable(forms), groups)))
 
 
 def _read(text: str, prefix: str, body: str, codec: Codec) -> list[Reading]:

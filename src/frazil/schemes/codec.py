@@ -247,7 +247,7 @@ class Codec:
         """
         check_text(text)
         if len(text) <= self.length and text.startswith(self.prefix):
-            end = max(len(text) - self._check_width, 0)
+            end = len(text) - self._check_width
             body = self._joined(text[len(self.prefix) : end])
             if self._is_written(body):
                 n = number_of(body, self._alphabet)

@@ -274,6 +274,15 @@ def test_text_for_people(call, look):
     assert plain["id"] == ID
 
 
+def test_text_for_people_in_a_line(call):
+    text = scheme(encoding="base32", check=True, group=4).format(int(ID))
+    line = f"2026-07-10T15:50:39Z web-server-01 GET /orders/{text} 200 in 12ms"
+    assert [item["id"] for item in told(call, line)] == [ID]
+    options = ("--encoding", "base62", "--group", "3")
+    text = scheme(encoding="base62", group=3).format(int(ID))
+    assert [item["id"] for item in told(call, *options, f"order {text}, shipped")] == [ID]
+
+
 def test_text_of_an_own_alphabet(call):
     options = ["--encoding", "alphabet:BCDFGHJKMNPQRSTVWXZ", "--group", "5", "--check"]
     s = scheme(encoding=options[1], group=5, check=True)

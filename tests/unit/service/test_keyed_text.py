@@ -66,6 +66,27 @@ def test_keyed_text_over_http(start: Any, monkeypatch: pytest.MonkeyPatch) -> No
         assert not [text for text in shown if secret in text]
 
 
+def test_text_for_people_over_http(start: Any) -> None:
+    client = start("""
+        [namespaces.tickets]
+        registry = "memory:"
+        encoding = "alphabet:23456789BCDFGHJKMNPQRSTVWXZ"
+        group = 5
+        check = true
+    """).client
+    look = {"encoding": "alphabet:23456789BCDFGHJKMNPQRSTVWXZ", "group": 5, "check": True}
+    made = client.post("/v1/tickets/ids?n=3").json()["ids"]
+    numbers = [str(scheme(**look).read(text)) for text in made]
+    assert len(set(numbers)) == 3
+    assert [text.count("-") for text in made] == [3] * 3
+    for typed in (made[0], made[0].lower(), made[0].replace("-", "%20"), made[0].replace("-", "")):
+        reply = client.get(f"/v1/tickets/inspect/{typed}").json()
+        assert (reply["number"], reply["id"]) == (numbers[0], made[0])
+    wrong = client.get(f"/v1/tickets/inspect/{made[0][:-1]}{'23'[made[0][-1] == '2']}")
+    assert wrong.status_code == 400
+    assert "check characters" in wrong.text
+
+
 def test_a_key_in_the_configuration_is_refused_and_not_shown(tmp_path: Path) -> None:
     key = secrets.token_hex(16)
     file = tmp_path / "frazil.toml"
