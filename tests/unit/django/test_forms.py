@@ -40,6 +40,30 @@ def test_a_hidden_input_and_an_initial_number_show_the_text(site):
     assert empty.cleaned_data == {"payment": None}
 
 
+def test_a_form_reads_what_people_type():
+    from django import forms
+    from django.test import override_settings
+
+    from frazil.django import FrazilField
+    from frazil.django.fields import IdFormField
+
+    look = {"encoding": "base32", "group": 4, "check": True, "prefix": "t_"}
+    n = 1425240015351840769
+    with override_settings(FRAZIL={"url": "memory:", "schemes": {"ticket": look}}):
+
+        class Form(forms.Form):
+            ticket = IdFormField("ticket")
+
+        for typed in ("t_17HV-R7RH-BG00-1E", "t_17hv r7rh bgoo le", " t_17HVR7RHBG001E "):
+            form = Form({"ticket": typed})
+            assert form.is_valid()
+            assert form.cleaned_data == {"ticket": n}
+            assert str(form.cleaned_data["ticket"]) == "t_17HV-R7RH-BG00-1E"
+        wrong = Form({"ticket": "t_17HV-R7RH-BG00-2E"})
+        assert "check character does not fit" in str(wrong.errors)
+        assert FrazilField("ticket").to_python("t_17hv r7rh bgoo le") == n
+
+
 @pytest.mark.parametrize("encoding", ["base32", "base58", "base62", "hex", "decimal"])
 def test_the_admin_finds_a_row_whatever_its_text_begins_with(site, encoding):
     """The admin unquotes ``_2F`` and the like, also in ``order_2F...``, which it did not quote."""
