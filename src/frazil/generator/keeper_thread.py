@@ -26,7 +26,7 @@ from frazil.registries.partitioned import PartitionedRegistry
 from frazil.system import clock, event_log
 from frazil.system.chance import jitter
 from frazil.system.clock import boot_ns
-from frazil.system.process import ProcessIdentity, at_fork
+from frazil.system.process import ProcessIdentity, at_fork, unlock
 from frazil.system.steps import run_by
 from frazil.walk.walk import Walk
 
@@ -114,9 +114,7 @@ class Keeper:
 
     def wake_in_child(self) -> None:
         """In a child: a caller that forked inside a call tries again, and notices the fork."""
-        walk = self.policy.walk()
-        if walk is not None and clock.in_c is not None:
-            clock.in_c.unlock(walk)
+        unlock(self.policy.walk())
         self.policy.calls.answer(None)
         self.policy.closers.answer(None)
 

@@ -81,6 +81,12 @@ def _era(vm_now: int) -> int:
     return _words[0]
 
 
+def unlock(held: object) -> None:
+    """In a child: free the lock that an object of a compiled class has without the GIL."""
+    if in_c is not None and held is not None:
+        in_c.unlock(held)
+
+
 class PureIdentity:
     """The clock and the identity check of one generator. Make a new one after each fork.
 

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     Words = array[int] | memoryview[int]
 if TYPE_CHECKING or not COMPILED:
     from frazil.walk import locked, one_step
-else:  # the compiler's; with a GIL it makes nothing of them
+else:  # pragma: no cover - the compiler's; with a GIL it makes nothing of them
     from cython import critical_section as locked
     from cython import critical_section as one_step
 

@@ -93,3 +93,31 @@ def test_a_wait_whose_reason_the_store_no_longer_tells_is_not_reported(supplied,
     monkeypatch.setattr(ids.registry, "look", away)
     call(ids, keeper, answers)
     assert keeper.policy.wait_cause == ""
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_doubt_is_a_renewal_at_once(supplied, world, monkeypatch, lost):
+    """Although much is left; a claim that has a new owner is followed by another one."""
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    before = keeper.policy.claim
+    if lost:
+        monkeypatch.setattr(keeper.registry, "renew", lambda ask, _: Lost(ask.seen))
+    assert keeper.doubt()
+    assert keeper.doubted
+    tend(keeper, ids)
+    assert not keeper.doubted
+    assert keeper.policy.claim.until > before.until
+    assert (keeper.policy.claim.token == before.token) is not lost
+    assert not keeper.doubt()  # not twice in a second
+    world.advance(1001)
+    assert keeper.doubt()
+
+
+def test_no_doubt_of_a_registry_that_does_not_answer(supplied):
+    ids, keeper, answers = supplied
+    assert not keeper.doubt()  # nor without a claim
+    call(ids, keeper, answers)
+    keeper.policy.trouble = RegistryUnavailable("away")
+    assert not keeper.doubt()
+    assert not keeper.doubted
