@@ -26,6 +26,7 @@ INTERPRETED = {
     "faults/test_members.py",
     "processes/test_endings.py",
     "processes/test_forks.py",
+    "processes/test_free_threading.py",
     "processes/test_gunicorn.py",
     "processes/test_pauses.py",
     "processes/test_restarts.py",

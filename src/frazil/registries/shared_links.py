@@ -16,7 +16,7 @@ collected. A child of a fork takes none of its parent's links: they belong to an
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakSet, WeakValueDictionary
 
@@ -76,13 +76,16 @@ class SharedLinks(Generic[AnyLink]):
         if used is None or not self._process.intact():
             return
         used.users.discard(self)
-        while used.links and not used.users:
-            used.links.pop().close()
+        with suppress(IndexError):  # another verb took the last one
+            while not used.users:
+                used.links.pop().close()
 
     def _shared(self) -> _Kept[AnyLink]:
         """What the registries of this process share."""
         if self._used is None or not self._process.intact():
-            self._process = ProcessIdentity()
-            self._used = _kept.setdefault((self._process.era, *self._key), _Kept())
-            self._used.users.add(self)
+            process = ProcessIdentity()
+            used = _kept.setdefault((process.era, *self._key), _Kept())
+            used.users.add(self)
+            # In this order: another thread in a child takes no link of the parent
+            self._used, self._process = used, process
         return self._used

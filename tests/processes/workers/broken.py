@@ -20,8 +20,10 @@ from frazil.generator.request import Request
 from frazil.registries.base import RecordRegistry
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
+from frazil.system import clock
 from frazil.system.process import ProcessIdentity, PureIdentity
 from frazil.system.steps import run_by
+from frazil.walk import atomic
 from frazil.walk.walk import Caller, Walk
 
 
@@ -29,6 +31,16 @@ def unguarded() -> None:
     """The interpreted walk as it stands in its source, with nothing around its steps."""
     kept_walk.KeptWalk.__bases__ = (Walk,)
     local.LocalGenerator.__bases__ = (Caller,)
+
+
+def iterators() -> None:
+    """The cells of the interpreted walk in iterators, as where only one thread runs at a time."""
+    atomic.FREE_THREADED = False
+
+
+def inherited_lock() -> None:
+    """A child that leaves the lock of its walk as a thread of its parent had it."""
+    clock.in_c = None
 
 
 def shared() -> None:

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
+from frazil.registries import shared_links
 from frazil.registries.shared_links import SharedLinks
 from tests.tools.forks import child
 
@@ -45,6 +46,27 @@ def test_threads_never_have_the_same_link(share):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, registries))
     assert twice == []
+
+
+def test_a_thread_of_a_child_takes_no_link_of_the_parent_while_another_begins(share, monkeypatch):
+    registry, others = share(), []
+    with registry.taken() as parents:
+        pass
+    kept = shared_links._Kept
+
+    def interrupted():
+        """Another thread takes a link."""
+        monkeypatch.undo()
+        with registry.taken() as link:
+            others.append(link)
+        return kept()
+
+    def in_the_child():
+        monkeypatch.setattr(shared_links, "_Kept", interrupted)
+        with registry.taken():
+            return len(others) == 1 and others[0] is not parents
+
+    assert child(in_the_child) == 0
 
 
 def test_the_last_registry_closes_the_link(share):

@@ -62,7 +62,7 @@ class Asking(NamedTuple, Generic[Server]):
 
 
 class Pool(Generic[Server]):
-    """Servers in turn. clock: monotonic seconds. checked: whether the shards were compared.
+    """Servers in turn. clock: monotonic seconds.
 
     timeout_s: how long a call may be without an ID. patience_s: how long one server may take.
     Threads may share it: a race only changes which server is asked first.
@@ -79,7 +79,7 @@ class Pool(Generic[Server]):
         self.timeout_s = timeout_s
         self.patience_s = patience_s
         self.clock = clock
-        self.checked = False
+        self._compared: list[int | None] = []  # the shards that were found to differ
         self._turns = count(int(jitter(0.0, len(servers))))
 
     def attempts(self, within_s: float = inf) -> "PoolCall[Server]":
@@ -99,26 +99,32 @@ class Pool(Generic[Server]):
 
     def note(self, standing: ServerHealth[Server], shard: int | None) -> None:
         """Store the shard of a server. Raises ConfigError if another server has it too."""
-        if standing.shard != shard or not self.checked:
-            standing.shard = shard
+        standing.shard = shard
+        if not self.checked:
             self.compare()
+
+    @property
+    def checked(self) -> bool:
+        """Whether the shards were compared, as they are now."""
+        return self._compared == [each.shard for each in self.standings]
 
     def compare(self) -> None:
         """Raise ConfigError if two servers have one shard, and at each call until they differ.
 
         One refusal is not enough: another process may use the other server of the two.
         """
-        self.checked = False
-        for one, other in combinations(self.standings, 2):
-            if one.shard is not None and one.shard == other.shard:
+        shards = [each.shard for each in self.standings]  # another thread may note one meanwhile
+        found = zip(self.standings, shards, strict=True)
+        for (one, shard), (other, second) in combinations(found, 2):
+            if shard is not None and shard == second:
                 raise ConfigError(
-                    f"{one.name} and {other.name} both have shard {one.shard}, or are one server, "
+                    f"{one.name} and {other.name} both have shard {shard}, or are one server, "
                     "so their IDs would repeat; name each server once, and give one of the two "
                     "another shard: DEL its key frazil:icicle:{namespace}, then frazil init "
                     "icicle://THAT-SERVER --shard N",
-                    shard=one.shard,
+                    shard=shard,
                 )
-        self.checked = True
+        self._compared = shards
 
 
 @dataclass(eq=False)

@@ -1,8 +1,11 @@
 """The choice of servers, the pauses and the final error, with a simulated clock."""
 
+from itertools import combinations
+
 import pytest
 
 from frazil.errors import ClockError, ConfigError, PoolExhausted, RegistryUnavailable
+from frazil.remote.icicle import pool as pool_module
 from frazil.remote.icicle.pool import ATTEMPTS, Asking, Pool
 from frazil.remote.icicle.server import Issued
 
@@ -140,6 +143,22 @@ class TestShards:
                 world.call()
             assert caught.value.shard == 3
             assert not world.pool.checked
+
+    def test_a_shard_that_another_thread_notes_while_they_are_compared(self, monkeypatch):
+        pool = World("a", "b").pool
+        one, other = pool.standings
+
+        def interrupted(*arguments):
+            monkeypatch.undo()
+            with pytest.raises(ConfigError, match="both have shard 3"):
+                pool.note(other, 3)
+            return combinations(*arguments)
+
+        monkeypatch.setattr(pool_module, "combinations", interrupted)
+        pool.note(one, 3)
+        assert not pool.checked
+        with pytest.raises(ConfigError, match="both have shard 3"):
+            pool.note(one, 3)
 
 
 class TestReasonsOfServersThatAreLeftOut:
