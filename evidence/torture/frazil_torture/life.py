@@ -118,19 +118,20 @@ def fork_c() -> int:
 
     No bytecode may run in between: the interpreter's lock is a copy, and a thread that releases it
     there may wait forever. So iterators, which run in C, make the two calls. The import lock is
-    held, because ``PyOS_AfterFork_Child`` of Python 3.13 ends a process that does not have it.
+    held, because ``PyOS_AfterFork_Child`` of Python 3.13 ends a process that does not have it. On a
+    Python without that lock it ends one whose fork was not announced, too.
     """
     import _imp
     import ctypes
 
     python = ctypes.PyDLL(None)  # keeps the interpreter's lock, which the child needs
     number, forked = tee(map(call, [python.fork]))
-    deeds = map({0: python.PyOS_AfterFork_Child}.get, forked, repeat(int))
-    _imp.acquire_lock()
+    announced = "free-threading" in sys.version
+    in_parent = python.PyOS_AfterFork_Parent if announced else _imp.release_lock
+    deeds = map({0: python.PyOS_AfterFork_Child}.get, forked, repeat(in_parent))
+    (python.PyOS_BeforeFork if announced else _imp.acquire_lock)()
     next(map(call, deeds))
     pid: int = next(number)
-    if pid:  # in the child Python has released it
-        _imp.release_lock()
     return pid
 
 

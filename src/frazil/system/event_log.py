@@ -18,7 +18,7 @@ from collections import deque
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from frazil.system.clock import wall_us
+from frazil.system.clock import boot_s, wall_us
 from frazil.system.process import at_fork
 
 DEBUG, INFO, WARNING = 10, 20, 30  # those of ``logging``
@@ -59,11 +59,12 @@ def tell(level: int, event: str, text: str, **facts: Any) -> None:
 
 def flush(seconds: float) -> None:
     """Wait until all records are written, but not longer than ``seconds``."""
-    queue = _queue
-    if queue.writing.acquire(timeout=seconds):
+    queue, until_s = _queue, boot_s() + seconds
+    while queue.writing.acquire(timeout=max(until_s - boot_s(), 0.0)):
         queue.writing.release()
-        if queue.told:
-            _write(queue)
+        if not queue.told:
+            break
+        _write(queue)  # or the thread does, if it has begun meanwhile
 
 
 def _is_heard(level: int) -> bool:
