@@ -157,9 +157,13 @@ def moments_us(column: Any) -> NDArray[np.int64]:
         raise Misuse(f"expected moments, a column of timestamps, not of {given.dtype}")
     if np.isnat(given).any():
         raise _missing(np.isnat(given))
-    us = given.astype("datetime64[us]", copy=False)
-    finer = np.datetime_data(given.dtype)[0] in ("ns", "ps", "fs", "as")
-    if us is not given and not finer and not np.array_equal(us.astype(given.dtype), given):
+    try:
+        us = given.astype("datetime64[us]", copy=False)
+        finer = np.datetime_data(given.dtype)[0] in ("ns", "ps", "fs", "as")
+        whole = us is given or finer or np.array_equal(us.astype(given.dtype), given)
+    except OverflowError:  # numpy 2.5; the versions before it cut the moments
+        whole = False
+    if not whole:
         raise Misuse(f"expected moments that fit 64 bits of µs, not all of {given.dtype}")
     return us.view(np.int64)
 
@@ -192,7 +196,7 @@ def _us(index: int, when: Any) -> int:
 def with_gaps(columns: dict[str, NDArray[Any]], missing: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Columns of values with NaT, or a mask, where the ID is missing."""
     return {
-        name: np.where(missing, np.datetime64("NaT"), column)
+        name: np.where(missing, np.array("NaT", column.dtype), column)
         if column.dtype.kind == "M"
         else np.ma.array(column, mask=missing)
         for name, column in columns.items()
