@@ -59,8 +59,11 @@ def _first_told_us(sid: str, heard_us: int) -> int:
         os.write(note, str(heard_us).encode())
     finally:
         os.close(note)
-    for old in place.glob("frazil-wait-*"):
+    for old in place.iterdir():  # glob() loads a module at its first call, from Python 3.15 on
         with suppress(OSError):  # another user's, or removed meanwhile
-            if old.lstat().st_mtime < wall_us() / 1e6 - _KEPT_S:
+            if (
+                old.name.startswith("frazil-wait-")
+                and old.lstat().st_mtime < wall_us() / 1e6 - _KEPT_S
+            ):
                 old.unlink()
     return heard_us

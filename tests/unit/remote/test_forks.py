@@ -45,6 +45,8 @@ async def main():
         tell(await ids.take(3))
 
 import asyncio
+# From Python 3.14 on, a task that waited at the fork waits for ever in the child.
+os.register_at_fork(after_in_child=lambda: signal.alarm(10))
 try:
     asyncio.run(main())
 except BaseException as error:
@@ -64,6 +66,8 @@ def tell(what):
 def fork(*_):
     if os.fork():
         time.sleep(0.7)
+    else:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 def stop_and_fork():
     os.kill(server, signal.SIGSTOP)

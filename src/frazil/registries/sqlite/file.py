@@ -26,6 +26,7 @@ from contextlib import closing, contextmanager, suppress
 from io import FileIO
 from math import inf
 from pathlib import Path
+from urllib.parse import quote
 
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries.sqlite import forks
@@ -54,7 +55,8 @@ class ClaimsFile:
 
     def __init__(self, path: Path, busy_s: float) -> None:
         self.path = path
-        self._uri = f"{path.as_uri()}?mode=rw"
+        # Path.as_uri() loads an HTTP client, from Python 3.14 on.
+        self._uri = f"file://{quote(os.fsencode(path))}?mode=rw"
         self._journal, self._log, self._index = (
             path.with_name(path.name + ending) for ending in ("-journal", "-wal", "-shm")
         )
