@@ -2,7 +2,8 @@
 
 All generators of a process with ``memory:`` (or ``memory:NAME``) share one set of records, as
 processes on a host share a file. It does not work across processes: a forked child has a copy of
-the records and would grant the same claims as its parent. So a child gets an error.
+the records and would grant the same claims as its parent. So a child gets an error; and so does
+another interpreter of the process (``concurrent.interpreters``), which would have its own records.
 
 The first ID needs no wait. Elsewhere a first use looks the same as a loss, and waits for a horizon.
 Here it does not: the records and everything that was claimed from them are in one process, so a
@@ -11,8 +12,9 @@ had and that is gone is a loss, as everywhere. The promise ends with the process
 processes, at the same time or one after the other, may be equal.
 """
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import Lock
 
@@ -51,6 +53,12 @@ class MemoryRegistry(RecordRegistry):
 
     def _place(self, url: Url, _: Options) -> tuple[int | None, str]:
         """The only node number to grant, if any, and the name of the records."""
+        if not _is_main_interpreter():
+            raise ConfigError(
+                f"{url} works in the main interpreter only, since another interpreter would grant "
+                "the same claims; use sqlite: for several interpreters",
+                url=url,
+            )
         return None, f"memory:{url.body}"
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
@@ -99,3 +107,12 @@ class MemoryRegistry(RecordRegistry):
             yield record, "memory"
             _had.add(self._key)  # first: an exception after it makes the next verb wait
             _records[self._key] = record
+
+
+def _is_main_interpreter() -> bool:
+    if sys.version_info >= (3, 14):  # the first version that can start others
+        with suppress(ImportError):  # not every implementation of Python can
+            from concurrent import interpreters
+
+            return interpreters.get_current().id == interpreters.get_main().id
+    return True
