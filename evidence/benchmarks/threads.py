@@ -2,9 +2,11 @@
 
 Meant for a Python without the global interpreter lock (GIL); it says whether there is one. Each
 subject runs with 1, 2 and 4 threads, in rounds, in an order shuffled by a printed seed. Prints the
-medians of the rounds in a table in Markdown. Every ID of frazil is compared with all others of its
+medians of the rounds in a table in Markdown: millions of IDs a second, and the processor's time for
+an ID, which other programs disturb less. Every ID of frazil is compared with all others of its
 namespace; the exit code is 1 if one repeats.
 
+    object        ``object()``, which no thread shares: what this machine can do
     one           threads share a generator of frazil
     own           each thread has a generator of its own
     arrays        they share one, and take arrays of 10,000 IDs
@@ -66,6 +68,7 @@ def _subjects() -> dict[str, tuple[list[Call], int]]:
     shared = _generator()
     numbers = count().__next__
     found: dict[str, tuple[list[Call], int]] = {
+        "object": ([object] * most, 1),
         "one": ([shared] * most, 1),
         "own": ([_generator() for _ in range(most)], 1),
         "arrays": ([lambda: shared.array(_ARRAY)] * most, _ARRAY),
@@ -79,17 +82,18 @@ def _subjects() -> dict[str, tuple[list[Call], int]]:
     return found | {"uuid7": ([uuid7] * most, 1)}
 
 
-def _run(calls: list[Call], each: int) -> tuple[float, list[Any]]:
-    """IDs a second of threads that make ``each`` calls, and what these returned."""
+def _run(calls: list[Call], each: int) -> tuple[float, float, list[Any]]:
+    """Calls a second of threads that make ``each``, the ns of one, and what they returned."""
     found: list[list[Any]] = [[] for _ in calls]
-    spans: list[tuple[int, int]] = []
+    spans: list[tuple[int, int, int]] = []
     ready = threading.Barrier(len(calls))
 
     def work(call: Call, into: list[Any]) -> None:
         ready.wait()
-        begun_ns = time.perf_counter_ns()
+        begun_ns, used_ns = time.perf_counter_ns(), time.thread_time_ns()
         into += [call() for _ in range(each)]
-        spans.append((begun_ns, time.perf_counter_ns()))
+        used_ns = time.thread_time_ns() - used_ns
+        spans.append((begun_ns, time.perf_counter_ns(), used_ns))
 
     pairs = zip(calls, found, strict=True)
     threads = [threading.Thread(target=work, args=pair) for pair in pairs]
@@ -97,8 +101,10 @@ def _run(calls: list[Call], each: int) -> tuple[float, list[Any]]:
         thread.start()
     for thread in threads:
         thread.join()
-    took_ns = max(end for _, end in spans) - min(begin for begin, _ in spans)
-    return each * len(calls) * 1e9 / took_ns, [part for into in found for part in into]
+    begun_ns, end_ns, used_ns = zip(*spans, strict=True)
+    count = each * len(calls)
+    rate = count * 1e9 / (max(end_ns) - min(begun_ns))
+    return rate, sum(used_ns) / count, [part for into in found for part in into]
 
 
 def _repeats(kept: list[Any]) -> int:
@@ -116,22 +122,25 @@ def main() -> int:
     options = parser.parse_args()
     rng, subjects = random.Random(options.seed), _subjects()
     rates: dict[tuple[str, int], list[float]] = {}
+    costs: dict[tuple[str, int], list[float]] = {}
     kept: list[Any] = []
     for number in range(options.rounds + 1):
         turns = [(name, threads) for name in subjects for threads in _THREADS]
         rng.shuffle(turns)
         for name, threads in turns:
             calls, size = subjects[name]
-            rate, found = _run(calls[:threads], max(1, options.calls // min(size, 1000)))
+            rate, cost, found = _run(calls[:threads], max(1, options.calls // min(size, 1000)))
             if name in ("one", "own", "arrays"):
                 kept.append(np.array(found, np.uint64).ravel())
             if number:  # the first round warms up
-                rates.setdefault((name, threads), []).append(rate * size)
-    print(f"| million IDs a second | {' | '.join(f'{n} threads' for n in _THREADS)} |")
-    print(f"|---|{'--:|' * len(_THREADS)}")
+                rates.setdefault((name, threads), []).append(rate * size / 1e6)
+                costs.setdefault((name, threads), []).append(cost / size)
+    heads = [f"{n} thread{'s' * (n > 1)}{what}" for what in ("", ", ns") for n in _THREADS]
+    print(f"| million IDs a second | {' | '.join(heads)} |")
+    print(f"|---|{'--:|' * len(heads)}")
     for name in subjects:
-        row = (f"{median(rates[name, threads]) / 1e6:.2f}" for threads in _THREADS)
-        print(f"| {name} | {' | '.join(row)} |")
+        row = (median(found[name, threads]) for found in (rates, costs) for threads in _THREADS)
+        print(f"| {name} | {' | '.join(f'{value:.3g}' for value in row)} |")
     locked = getattr(sys, "_is_gil_enabled", lambda: True)()
     print(
         f"\n{datetime.now(UTC):%Y-%m-%d}, frazil {frazil.__version__}, CPython "

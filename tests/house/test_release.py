@@ -57,8 +57,12 @@ def test_every_python_is_declared_tested_and_built():
     declared = [name for line in classifiers if re.fullmatch(r"3\.\d+", name := line.split()[-1])]
     test = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
     assert test["jobs"]["quick"]["strategy"]["matrix"]["python"] == declared
-    built = [f"cp{name.replace('.', '')}-*" for name in declared]
-    assert PROJECT["tool"]["cibuildwheel"]["build"] == built
+    built = [f"cp{name.replace('.', '')}" for name in declared]
+    built += [f"{name}t" for name in built if name >= "cp313"]  # without the GIL
+    wheels = PROJECT["tool"]["cibuildwheel"]["build"]
+    assert sorted(wheels) == sorted(f"{name}-*" for name in built)
+    (threads,) = [step["with"] for step in test["jobs"]["free-threaded"]["steps"][1:2]]
+    assert f"cp{threads['python-version'].replace('.', '')}" in built
     assert PROJECT["project"]["requires-python"] == f">={declared[0]}"
 
 
