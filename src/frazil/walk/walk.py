@@ -171,9 +171,10 @@ class Walk:
         self.low = self.high = self.here_low = self.here_high = self.placed = 0
         self.node = self.start = self.until = self.mark = self.mark_cell = 0
         self.next_node = self.next_start = self.next_until = 0
-        self.anchor_tick = self.anchor_ns = self.tick_end_ns = self.issued = 0
+        self.anchor_tick = self.anchor_ns = self.tick_end_ns = 0
         self.wanting = self.queued = self.closed = self.held = False
         self.fresh = True
+        self.issued = 0
         self.counted = self.sequence = self.sequences = self.cells
 
     def __call__(self) -> int:
@@ -300,12 +301,11 @@ class Walk:
         self.fresh = False
         if self.tick_ns:
             self.tick_end_ns = self.anchor_ns + (tick + 1 - self.anchor_tick) * self.tick_ns
-        first = 0
+        first, end = 0, self.cells
         # After a used-up tick the next one starts at 0: all its cells may be needed.
         if self.scattered_start and not follows:
             self.random_state = (self.random_state * _MULTIPLIER + 11) & _MASK
             first = (self.random_state >> 16) % self.cells
-        end = self.cells
         if self.tick_ns == 0 and tick == self.mark:
             if first < self.mark_cell:
                 end = self.mark_cell
