@@ -6,19 +6,22 @@ interpreted, because the compiled walk reads the fields of the compiled identity
 """
 
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext as locked
-from typing import Any, TypeVar
 
 from frazil.errors import InternalError
 from frazil.system.process import ProcessIdentity, PureIdentity
 
 __all__ = ["locked", "one_step"]
 
-Step = TypeVar("Step", bound=Callable[..., Any])
+TYPE_CHECKING = False  # as in typing, which is slow to load
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Step = TypeVar("Step", bound=Callable[..., Any])
 
 
-def one_step(step: Step) -> Step:
+def one_step(step: "Step") -> "Step":
     """The method itself: in the interpreted walk this and ``locked`` only mark what is one step."""
     return step
 
