@@ -101,8 +101,9 @@ class _Life(ServiceCalls):
         line = self._line()
         try:
             limit = limited(line, boot_s() + patience_s)
-            with in_words(self.config, patience_s, *_ERRORS), limit:
-                reply = line.ask(url, headers, patience_s)
+            said = in_words(self.config, patience_s, *_ERRORS)
+            # A last reply has the socket, which the line has forgotten: both are closed.
+            with said, limit, line.ask(url, headers, patience_s) as reply:
                 gathered = self.gathered(n, headers, reply.status, reply.headers)
                 while part := reply.read(_PART):
                     gathered.feed(part)
