@@ -36,6 +36,9 @@ def schemes() -> dict[str, Scheme]:
             found[f"{name}-{encoding}-both"] = frazil.scheme(
                 name, encoding=encoding, check=True, group=5
             )
+    for digits in ("01", "ABC", "0123456789", "23456789"):  # the first digit of 64 bits is always 0
+        found[f"icicle-{digits}"] = frazil.scheme("icicle", encoding=f"alphabet:{digits}")
+    found["icicle-ABC-check"] = frazil.scheme("icicle", encoding="alphabet:ABC", check=True)
     found["shuffled"] = frazil.scheme("js53", shuffle="seed:v1:7")
     for name, text in _LAYOUTS.items():
         found[name] = frazil.scheme(f"{text} since {_EPOCH}" if "@" in text else text)

@@ -30,7 +30,8 @@ DIGITS: Mapping[str, str] = MappingProxyType(
 
 CHECKS = DIGITS["base32"] + "*~$=U"  # the check characters of base32, by number modulo 37
 OWN = "alphabet:"  # what stands before the digits of an alphabet of one's own
-_ALIKE = "0Oo", "1IiLl"
+LIKE_ONE = "IiLl"  # what people take for a 1
+_ALIKE = "0Oo", "1" + LIKE_ONE
 
 UUID_BITS = 128  # the width of a UUID
 ENCODINGS = (*DIGITS, "uuid")  # the names of all encodings

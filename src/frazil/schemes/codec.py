@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from frazil.errors import CodecError, ConfigError, InternalError, brief
 from frazil.schemes.alphabet import (
     ENCODINGS,
+    LIKE_ONE,
     OWN,
     UUID_BITS,
     checks_of,
@@ -151,7 +152,8 @@ class Codec:
         """The same if other characters are read as digits, and some may be between two digits."""
         if self.encoding == "uuid":
             return f"^{self.prefix}[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$"
-        start = f"^{self.prefix}{self._mark}{self._mark and between}"
+        mark = self._mark.replace("]", f"{LIKE_ONE}]") if between else self._mark
+        start = f"^{self.prefix}{mark}{mark and between}"
         decimal = self.encoding == "decimal"
         digits = f"[{'0-9' if decimal else self._digits}{''.join(meant)}]"
         more = f"({between}{digits})" if between else digits
@@ -187,6 +189,11 @@ class Codec:
         """The characters of the longest text."""
         shown = self._mark_width + self._places + len(self._hyphens)
         return len(self.prefix) + shown + self._check_width
+
+    @property
+    def marked(self) -> bool:
+        """Whether the number of a key stands before the digits."""
+        return bool(self._mark)
 
     @property
     def plain(self) -> bool:

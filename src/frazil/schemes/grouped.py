@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import CodecError, ConfigError, InternalError, brief
-from frazil.schemes.alphabet import confused, meant_by
+from frazil.schemes.alphabet import LIKE_ONE, confused, meant_by
 from frazil.schemes.codec import Codec, check_text, each
 from frazil.system.cached import Cached
 
@@ -129,7 +129,12 @@ class GroupedCodec(Codec):
         """The text as ``inner`` writes it; as it is if separators are in wrong places."""
         start = len(self.prefix)
         body = text[start:]
-        return text if _STRAY.search(body) else text[:start] + body.translate(self._table)
+        if _STRAY.search(body):
+            return text
+        written = body.translate(self._table)
+        if self.inner.marked and written:  # the number of a key, whatever the alphabet
+            written = ("1" if body[0] in LIKE_ONE else body[0]) + written[1:]
+        return text[:start] + written
 
     def fault(self, text: str) -> tuple[int, str]:
         start = len(self.prefix)

@@ -88,6 +88,11 @@ def places(scheme: Scheme) -> list[int]:
     return [base**place for place in reversed(range(width_of(scheme)))]
 
 
+def powers_below(scheme: Scheme, bits: int) -> list[int]:
+    """The same for IDs of ``bits`` bits; 0 for a power that is larger, whose digit is always 0."""
+    return [power if power < 1 << bits else 0 for power in places(scheme)]
+
+
 def width_of(scheme: Scheme) -> int:
     """The digits of a text, with the hyphens of a UUID; 0 for decimal."""
     return replace(scheme, group=0).codec.width or 0

@@ -181,7 +181,9 @@ class _Functions:
             digits = digits_of(scheme.encoding)
             found = [
                 f"substr('{digits}', {self._digit(n, power, len(digits))} + 1, 1)"
-                for power in parts.places(scheme)
+                if power
+                else f"'{digits[0]}'"
+                for power in parts.powers_below(scheme, 128 if self.wide else 63)
             ]
             text = " || ".join(parts.in_groups([*found, *checks], scheme.group))
         from_whole = f"FROM (SELECT {whole}) AS w(n)"

@@ -103,8 +103,10 @@ def _text(scheme: Scheme, n: str) -> str:
     if scheme.encoding == "hex" and not (checks or scheme.group):
         return f"{prefix}printf('%0{parts.width_of(scheme)}x', {n})"
     digits = digits_of(scheme.encoding)
-    found = [f"substr('{digits}', {n} / {power} % {len(digits)} + 1, 1)" for power in
-             parts.places(scheme)]  # fmt: skip
+    found = [
+        f"substr('{digits}', {n} / {power} % {len(digits)} + 1, 1)" if power else f"'{digits[0]}'"
+        for power in parts.powers_below(scheme, 63)
+    ]
     return prefix + " || ".join(parts.in_groups([*found, *checks], scheme.group))
 
 
@@ -129,7 +131,7 @@ def _id(scheme: Scheme) -> str:
         )
         number = f"CAST({inner} AS INTEGER)"
     else:
-        powers = parts.places(scheme)
+        powers = parts.powers_below(scheme, 63)
         inner = f"substr({rest}, 1, {len(powers)})"
         fits += (
             f"length({rest}) = {len(powers) + size} AND {inner} NOT GLOB '*[^{digits}]*' AND "
@@ -138,6 +140,7 @@ def _id(scheme: Scheme) -> str:
         number = " + ".join(
             f"(instr('{digits}', substr({rest}, {i}, 1)) - 1) * {power}"
             for i, power in enumerate(powers, 1)
+            if power
         )
     if size:
         check = " || ".join(parts.check_of(scheme, f"(({number}) % {len(checks)})"))

@@ -300,7 +300,7 @@ class AtomicCaller:
     def after(self, *seen: object, trusted: bool = True) -> int:
         """See ``frazil.Generator``."""
         walk = self._walk
-        if walk.rising and len(seen) == 1 and type(seen[0]) is int:
+        if walk.rising and len(seen) == 1 and type(seen[0]) is int and seen[0] >= 0:
             identity = walk.identity
             n = self()
             if n > seen[0] and identity.mine:  # a handler may have forked after the call

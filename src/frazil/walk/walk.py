@@ -645,6 +645,6 @@ class Caller:
         walk = self._called
         if walk is not None and walk.rising and len(seen) == 1 and type(seen[0]) is int:
             n = next_of(walk)
-            if n > seen[0]:
+            if n > seen[0] >= 0:
                 return n
         return walk.stalled_after(seen, trusted)

@@ -61,7 +61,7 @@ def test_all_forms(url, monkeypatch):
         assert (row > seen).all()
 
 
-@pytest.mark.parametrize("wrong", [1.5, b"7", object(), True, 1 << 64, "", [None], {"": 1}])
+@pytest.mark.parametrize("wrong", [1.5, b"7", object(), True, 1 << 64, -1, "", [None], {"": 1}])
 def test_what_is_not_an_id(url, wrong):
     with frazil.open(url) as ids:
         for call in (lambda: ids.after(wrong), lambda: ids.take(1, after=wrong)):

@@ -131,6 +131,22 @@ def test_with_a_key() -> None:
     assert s.codec.decode_array([text, s.format(7)]).tolist() == [n, 7]
 
 
+@pytest.mark.parametrize(
+    "alphabet", ["TCYUI", "l23456789", "abcdefghijkmn", "0xi", "abcdefghjkmnpqrstvwxyz"]
+)
+def test_the_number_of_a_key_is_none_of_the_alphabet(alphabet: str) -> None:
+    """It is read with every alphabet, and what looks like 1 is 1 there, whatever it is later."""
+    s = frazil.scheme("icicle", encoding=f"alphabet:{alphabet}", group=4, key=bytes(range(16)))
+    for n in (0, 1425240015351840769):
+        text = s.format(n)
+        assert text[0] == "1"
+        for first in "1IiLl":
+            typed = first + text[1:]
+            assert s.read(typed) == n
+            assert re.fullmatch(s.pattern, typed)
+        assert s.parse_many([text]).tolist() == [n]
+
+
 def test_pydantic_reads_it() -> None:
     kind = TypeAdapter(Annotated[int, frazil.pydantic.Id(grouped(check=True))])
     assert kind.validate_json('"17hv r7rh bgoo le"') == 1425240015351840769
