@@ -101,7 +101,9 @@ class KeeperPolicy(ABC):
         self._renewable = False
         self._granted_ns = self._lost_us = 0
         self.answer_ns, self._answered_ns = 0, -1
-        self._asked_ns: int | None = None  # when the first caller came; None after a wait
+        self._asked_ns: int | None = (
+            None  # when the first caller came; None after a wait or a failure
+        )
         self._retries = Retries()
         self._back_off_until_ns = 0
         self._refused = False
@@ -319,6 +321,7 @@ class KeeperPolicy(ABC):
         if self.trouble is None:
             self.trouble_since_us = self._wall_us()
         self.trouble = error.with_traceback(None)  # its frames hold the walk
+        self._asked_ns = None
         self._back_off(self._rest_us(self.jitter()))
 
     def _rest_us(self, part: float) -> int:

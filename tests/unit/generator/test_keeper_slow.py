@@ -3,6 +3,7 @@
 import pytest
 
 from frazil.claims.claim import LastSeen, Lost, Wait
+from frazil.errors import RegistryUnavailable
 from tests.tools.verbs import drive
 from tests.unit.generator.test_keeper import Told, call, supplied, tend, world
 
@@ -97,6 +98,25 @@ def test_a_caller_that_waited_for_a_number_gets_no_longer_claim(supplied, world,
     world.advance(600)
     tend(keeper, ids)
     assert keeper.policy.claim.until - keeper.policy.claim.start == 100
+
+
+def test_a_caller_that_waited_for_a_store_gets_no_longer_claim(supplied, world, monkeypatch):
+    """When it answers again all ask at once, and where numbers are scarce they wait for these."""
+    ids, keeper, answers = supplied
+    keeper.policy.call(Told(answers))
+    with monkeypatch.context() as away:
+        away.setattr(keeper.registry, "grant", raising(RegistryUnavailable("away")))
+        tend(keeper, ids)
+    world.advance(600)
+    tend(keeper, ids)
+    assert keeper.policy.claim.until - keeper.policy.claim.start == 100
+
+
+def raising(error):
+    def call(*_):
+        raise error
+
+    return call
 
 
 def test_a_claim_that_ended_while_its_renewal_was_under_way(supplied, world, monkeypatch):
