@@ -102,7 +102,7 @@ class KeeperPolicy(ABC):
         self._granted_ns = self._lost_us = 0
         self.answer_ns, self._answered_ns = 0, -1
         self._asked_ns: int | None = (
-            None  # when the first caller came; None after a wait or a failure
+            None  # when a caller came; None after a failure
         )
         self._retries = Retries()
         self._back_off_until_ns = 0
