@@ -101,9 +101,7 @@ class KeeperPolicy(ABC):
         self._renewable = False
         self._granted_ns = self._lost_us = 0
         self.answer_ns, self._answered_ns = 0, -1
-        self._asked_ns: int | None = (
-            None  # when a caller came; None after a failure
-        )
+        self._asked_ns: int | None = None  # when a caller came; None after a failure
         self._retries = Retries()
         self._back_off_until_ns = 0
         self._refused = False
