@@ -7,7 +7,9 @@
   would end before its renewal. So a claim also lasts for four times as long as its caller waited.
 - A generator that issued nothing since the last renewal is *idle*. For a while after its last ID
   (``keep``) its claim is kept warm, so that a rare ID costs its caller no request: it is renewed
-  for the whole horizon, when half of that is left. After that it is given back.
+  for the whole horizon, when half of that is left. After that it is given back. The ID for which a
+  new claim was requested does not count: a generator that issued no other one is renewed like an
+  idle one, so a start costs the store two steps.
 - If an idle claim has a new owner before its end, the node numbers are scarce: for that while, none
   is kept warm.
 - A claim with a new owner is used to its end. Then there is a new one, of twice as many ticks. So
@@ -35,6 +37,7 @@ class TimedPolicy(KeeperPolicy):
 
     _want = 0  # ticks of the last request
     _at = 0, 0  # the walk's IDs and its tick, at the last renewal
+    _first = 0  # the walk's IDs after that for which the claim was requested
     _used_ns = 0  # when it was last seen busy
     _scarce_until_ns = 0
     _late_ns = 0  # how long a caller waited until the keeper came to it
@@ -74,6 +77,7 @@ class TimedPolicy(KeeperPolicy):
 
     def _adopt(self, walk: Walk, claim: Claim, read_ns: int) -> None:
         self._at, self._used_ns = (walk.made(), walk.tick), self.identity.now_ns()
+        self._first = walk.made() + 1
         super()._adopt(walk, claim, read_ns)
 
     def _maintain(self, walk: Walk) -> Steps[None]:
@@ -94,7 +98,8 @@ class TimedPolicy(KeeperPolicy):
                 self._want = 0
                 yield from self._release(used)
         else:  # a claim that is lost too: the store may have forgotten the report
-            yield from self._renew(walk, idle=idle)
+            rare = walk.made() <= self._first and self._keeps_warm()
+            yield from self._renew(walk, idle=idle, rare=rare)
 
     def _first_want(self) -> int:
         long_us = max(FIRST_CLAIM_US, _ANSWERS * max(self.answer_ns, self._late_ns) // 1000)
@@ -105,15 +110,17 @@ class TimedPolicy(KeeperPolicy):
         now_ns = self.identity.now_ns()
         return now_ns - self._used_ns < self._keep_ns and now_ns >= self._scarce_until_ns
 
-    def _renew(self, walk: Walk, *, idle: bool = False) -> Steps[None]:
+    def _renew(self, walk: Walk, *, idle: bool = False, rare: bool = False) -> Steps[None]:
         """Ask for twice as many ticks as last time, counted from the answer.
 
-        For an idle walk request the whole horizon, so that the next request is far away. A claim
-        that is lost, or is at the end of the time field, is only used to its end.
+        For a walk that is idle, or from which IDs are rare, request the whole horizon, so that the
+        next request is far away. A claim that is lost, or is at the end of the time field, is only
+        used to its end.
         """
         claim, most = self.claim, self.terms.horizon_ticks
         assert claim is not None
-        want = most if idle else min(max(2 * self._want, self._first_want()), most)
+        doubled = min(max(2 * self._want, self._first_want()), most)
+        want = most if idle or rare else doubled
         delay = self.answer_ns // (1000 * self.terms.tick_us)
         # A claim that was renewed late ended before the tick that is due.
         due = walk.due_now()
@@ -130,7 +137,7 @@ class TimedPolicy(KeeperPolicy):
         if lost:
             self.report("lost", claim=claim, ended=ended)
         if not idle:
-            self._want = want
+            self._want = doubled
         elif lost and not ended:
             self._scarce_until_ns = self.identity.now_ns() + self._keep_ns
 

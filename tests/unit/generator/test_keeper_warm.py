@@ -52,6 +52,19 @@ def test_an_id_after_a_rest_costs_no_request_and_has_a_fresh_tick(warm, world, r
     assert sent.count("grant") == 1
 
 
+@pytest.mark.parametrize(("ids_made", "reach_ms"), [(1, 1000), (3, 200)])
+def test_the_first_id_alone_does_not_make_a_generator_busy(warm, world, ids_made, reach_ms):
+    """So a start costs the store two requests: a claim, and one for the whole horizon."""
+    ids, keeper, sent = warm
+    for _ in range(ids_made):
+        world.advance(1)
+        ids.poll()
+    world.advance(60)
+    tend(keeper, ids)
+    assert sent == ["grant", "renew"]
+    assert ids.reach() == reach_ms
+
+
 def test_an_idle_claim_takes_two_requests_in_each_horizon(warm, world):
     ids, keeper, sent = warm
     ids.poll()
