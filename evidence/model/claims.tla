@@ -128,14 +128,20 @@ Arrive(r, ask, t) ==
 Now(r) == r.last + r.offset
 Bound(r) == Earlier(Now(r) + horizon, end)
 
-\* Best fit among the slots whose floor is not ahead; if none, the least floor, even if held.
+\* Best fit among the slots whose floor is not ahead, except those whose member may only be late;
+\* of those the one that ended first; if none, the least floor, even if held.
 Chosen(r) ==
     LET free == {n \in Slots : Floor(r, n) <= Now(r)}
-        greatest == Max({Floor(r, n) : n \in free})
+        late == {n \in free : /\ r.slot[n].token # 0 /\ r.slot[n].until > r.guard
+                              /\ r.slot[n].until > Now(r) - horizon}
+        sure == free \ late
+        greatest == Max({Floor(r, n) : n \in sure})
+        first == Min({Floor(r, n) : n \in late})
         least == Min({Floor(r, n) : n \in Slots})
         low == {n \in Slots : Floor(r, n) = least}
         unheld == {n \in low : r.slot[n].token = 0 \/ r.slot[n].until <= Now(r)}
-    IN IF free # {} THEN Min({n \in free : Floor(r, n) = greatest})
+    IN IF sure # {} THEN Min({n \in sure : Floor(r, n) = greatest})
+       ELSE IF late # {} THEN Min({n \in late : Floor(r, n) = first})
        ELSE IF unheld # {} THEN Min(unheld) ELSE Min(low)
 
 \* The result of a verb: the record, and the claim in the reply (NoClaim: wait, or lost).

@@ -5,6 +5,7 @@ takes hours here. This chooses from a sorted list; a test compares the choices.
 """
 
 from bisect import bisect_left, bisect_right, insort
+from itertools import takewhile
 
 from frazil.claims.slots import UNTOUCHED, Slot, SlotTable
 
@@ -16,32 +17,44 @@ class IndexedSlots(SlotTable):
 
     def __init__(self) -> None:
         super().__init__()
-        self._floors: list[tuple[int, int]] = []  # (until, number) of each slot that was put
+        # (until, number) of each slot that was put: without a token, and with one
+        self._floors: tuple[list[tuple[int, int]], list[tuple[int, int]]] = [], []
         self._new = 0  # no slot below it is untouched
 
     def put(self, n: int, slot: Slot) -> None:
         """Store slot number n."""
         old = super().get(n)
         if old is not UNTOUCHED:
-            del self._floors[bisect_left(self._floors, (old.until, n))]
+            floors = self._floors[bool(old.token)]
+            del floors[bisect_left(floors, (old.until, n))]
         super().put(n, slot)
-        insort(self._floors, (slot.until, n))
+        insort(self._floors[bool(slot.token)], (slot.until, n))
 
-    def best_free(self, now: int, guard: int, among: range) -> int | None:
-        """The slot with the greatest floor that is not above ``now``; on a tie the lowest slot."""
+    def best_free(self, now: int, guard: int, among: range, late_from: int) -> int | None:
+        """See ``Slots``."""
         if guard > now:
             return None
-        place = bisect_right(self._floors, (now, among.stop)) - 1
-        if place >= 0 and self._floors[place][0] > guard:
-            return self._floors[bisect_left(self._floors, (self._floors[place][0], -1))][1]
-        below = self._floors[: place + 1]
-        return min([n for _, n in below] + self._untouched(among), default=None)
+        given_back, held = self._floors
+        ends = [(given_back, now), (held, min(now, late_from))]
+        found = [_last(floors, at) for floors, at in ends]
+        most = max((until for until, _ in found), default=-1)
+        if most > guard:
+            return min(n for until, n in found if until == most)
+        old = [n for floors in self._floors for _, n in takewhile(lambda f: f[0] <= guard, floors)]
+        old += self._untouched(among)
+        if old:
+            return min(old)
+        place = bisect_right(held, (max(guard, late_from), among.stop))
+        return held[place][1] if place < len(held) and held[place][0] <= now else None
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
         """The slot with the least floor; on a tie one that is not held, then the lowest."""
         untouched = self._untouched(among)
-        least = guard if untouched else max(self._floors[0][0], guard)
-        level = self._floors[: bisect_right(self._floors, (least, among.stop))]
+        firsts = [floors[0][0] for floors in self._floors if floors]
+        least = guard if untouched else max(min(firsts), guard)
+        level = [
+            each for floors in self._floors for each in takewhile(lambda f: f[0] <= least, floors)
+        ]
 
         def rank(n: int) -> tuple[bool, int]:
             slot = self.get(n)
@@ -52,7 +65,7 @@ class IndexedSlots(SlotTable):
     def void_tokens(self) -> None:
         """Remove every token."""
         for n, slot in list(self.items()):
-            self[n] = Slot(slot.until, slot.until if slot.token else slot.start)
+            self.put(n, Slot(slot.until, slot.until if slot.token else slot.start))
 
     def _untouched(self, among: range) -> list[int]:
         """The lowest slot that was never put, if there is one."""
@@ -60,3 +73,9 @@ class IndexedSlots(SlotTable):
         while self._new in self:
             self._new += 1
         return [self._new] if self._new in among else []
+
+
+def _last(floors: list[tuple[int, int]], at: int) -> tuple[int, int]:
+    """Of the floors up to ``at`` the greatest, and its lowest slot; -1 if there is none."""
+    place = bisect_right(floors, (at + 1, -1)) - 1
+    return floors[bisect_left(floors, (floors[place][0], -1))] if place >= 0 else (-1, -1)

@@ -144,6 +144,15 @@ class WorstFit(Record):
         return self.slots.lowest_floor(now, self.guard, terms.slots)
 
 
+@wrong("grants_fit_best")
+class TakesFromTheLate(Record):
+    """Takes the slot of a member that may only be late, although others are free."""
+
+    def _choose(self, terms, now):
+        free = self.slots.best_free(now, self.guard, terms.slots, now)
+        return super()._choose(terms, now) if free is None else free
+
+
 @wrong("full_pools_are_shared", "sixty_four_contenders_are_all_served")
 class NeverShares(Record):
     """A slot that is held is its holder's until that is over."""

@@ -134,9 +134,10 @@ class WaitsByTheStoresClock(Record):
 )
 class TokensOutliveALoss(Record):
     def begin_verb(self, *arguments):
-        before = dict(self.slots)
+        before = list(self.slots.stored())
         now_us = super().begin_verb(*arguments)
-        self.slots.update(before)
+        for n, slot in before:
+            self.slots.put(n, slot)
         return now_us
 
 

@@ -48,12 +48,18 @@ def floor(slots, n, guard):
     return max(slots.get(n, Slot()).until, guard)
 
 
-@given(slots=SLOTS, now=TICKS, guard=TICKS, among=RANGES)
-def test_fit(slots, now, guard, among):
-    ranked = [(-floor(slots, n, guard), n) for n in among if floor(slots, n, guard) <= now]
-    expected = min(ranked)[1] if ranked else None
+@given(slots=SLOTS, now=TICKS, guard=TICKS, among=RANGES, late_from=TICKS)
+def test_fit(slots, now, guard, among, late_from):
+    def is_late(n):
+        slot = slots.get(n, Slot())
+        return slot.token and slot.until > max(guard, late_from)
+
+    free = [n for n in among if floor(slots, n, guard) <= now]
+    late = sorted(filter(is_late, free), key=lambda n: (slots[n].until, n))
+    others = sorted(set(free) - set(late), key=lambda n: (-floor(slots, n, guard), n))
+    expected = next(iter([*others, *late]), None)
     with each_way(slots) as ways:
-        assert [kept.best_free(now, guard, among) for kept in ways] == [expected] * 3
+        assert [kept.best_free(now, guard, among, late_from) for kept in ways] == [expected] * 3
 
 
 @given(slots=SLOTS, now=TICKS, guard=TICKS, among=RANGES)

@@ -38,7 +38,7 @@ def nothing_is_given_beyond_the_horizon(trial: Trial) -> None:
 
 def grants_begin_at_the_floor_or_now(trial: Trial) -> None:
     """I1: a claim begins at its slot's floor, or now if that is later; floors never fall."""
-    for claim, now, floors in _grants(trial):
+    for claim, now, floors, _ in _grants(trial):
         right = max(floors.get(claim.slot, 0), now)
         demand(claim.start == right, f"a claim began at {claim.start}, not at {right}")
 
@@ -46,35 +46,43 @@ def grants_begin_at_the_floor_or_now(trial: Trial) -> None:
 def grants_fit_best(trial: Trial) -> None:
     """I2: of the slots free now the one with the greatest floor is given; if none is, the least.
 
-    So untouched slots remain in reserve, and held slots are used last.
+    So untouched slots remain in reserve, and held slots are used last. A slot whose last holder has
+    not given it back, and may only be late with a renewal, comes after all others that are free: it
+    ended less than a horizon ago. Of several such slots the one that ended first is given.
     """
     trial.one_record()
-    slots = trial.member().terms.slots
-    for claim, now, floors in _grants(trial):
+    member = trial.member()
+    slots = member.terms.slots
+    for claim, now, floors, held in _grants(trial):
         floor = floors.get(claim.slot, 0)
-        free = [floors.get(n, 0) for n in slots if floors.get(n, 0) <= now]
-        best = max(free) if free else min(floors.get(n, 0) for n in slots)
+        free = {n: floors.get(n, 0) for n in slots if floors.get(n, 0) <= now}
+        sure = [f for n, f in free.items() if n not in held or f <= now - member.horizon_ticks]
+        least = min(free.values() if free else (floors.get(n, 0) for n in slots))
+        best = max(sure) if sure else least
         kind = "free" if free else "full"
         demand(floor == best, f"a {kind} pool gave the slot with floor {floor}, not {best}")
 
 
-def _grants(trial: Trial) -> Iterator[tuple[Claim, int, dict[int, int]]]:
-    """The grants and mints of a random schedule, each with its tick and the floors before it.
+def _grants(trial: Trial) -> Iterator[tuple[Claim, int, dict[int, int], set[int]]]:
+    """The grants and mints of a random schedule, each with its tick, and what was before it.
 
-    An untouched slot has the floor 0.
+    That is the floors (an untouched slot has the floor 0), and the slots not given back.
     """
     members = trial.members(4)
     for _ in range(200):
         trial.random.choice(members).roam(trial.random)
         trial.sleep_us(trial.random.choice([0, 0, 1000, 5000, 20_000]))
     floors: dict[int, int] = {}
+    held: set[int] = set()
     for event in trial.history:
         if isinstance(event.reply, Claim):
             if event.ask.held is None:
-                yield event.reply, members[0].tick(event.reply), floors
+                yield event.reply, members[0].tick(event.reply), floors, held
             floors[event.reply.slot] = event.reply.until
+            (held.add if event.reply.token else held.discard)(event.reply.slot)
         elif event.verb == "release" and isinstance(event.reply, LastSeen) and event.ask.held:
             floors[event.ask.held.slot] = event.value
+            held.discard(event.ask.held.slot)
 
 
 def full_pools_are_shared(trial: Trial) -> None:

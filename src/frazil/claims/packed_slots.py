@@ -8,7 +8,7 @@ So slots are stored in columns, sorted by number: arrays of machine integers tha
 written by copying memory. A slot is found by bisection, put by changing one entry, and chosen by
 scanning one column. Tokens take 8 bytes, because members draw 8 bytes; a token of another form is
 stored as text beside the columns. Each holder's name is stored once. No slot is ever dropped: old
-slots show which node numbers were used recently, and those are granted first.
+slots show which node numbers were used and given back, and those are granted first.
 
 Large values are compressed to about half: etcd refuses requests over 1.5 MiB, and the 32,768 slots
 of 2,048 generators in 16 clusters exceed that. Small values are not compressed, to save time,
@@ -80,16 +80,27 @@ class PackedSlots(Slots):
                 self._names.append(slot.holder)
             self._holder[i] = self._names.index(slot.holder)
 
-    def best_free(self, now: int, guard: int, among: range) -> int | None:
+    def best_free(self, now: int, guard: int, among: range, late_from: int) -> int | None:
         if guard > now:
             return None
         low, high = self._span(among)
-        untils = self._until[low:high]
-        best = max((until for until in untils if guard < until <= now), default=None)
-        if best is not None:
-            return self._n[low + untils.index(best)]
-        old = next((self._n[low + i] for i, until in enumerate(untils) if until <= guard), None)
-        return min((n for n in (old, self._untouched(among)) if n is not None), default=None)
+        best: tuple[int, int] | None = None
+        late: tuple[int, int] | None = None
+        old = self._untouched(among)
+        columns = (self._until[low:high], self._token[low:high], self._n[low:high])
+        for until, token, n in zip(*columns, strict=True):
+            if until <= guard:
+                old = n if old is None else min(old, n)
+            elif until > now:
+                continue
+            elif token and until > late_from:
+                late = min(late or (until, n), (until, n))
+            elif best is None or until > best[0]:
+                best = until, n
+        if best is None and old is not None:
+            return old
+        found = best or late
+        return None if found is None else found[1]
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
         low, high = self._span(among)

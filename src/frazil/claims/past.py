@@ -65,7 +65,7 @@ def claim_past(
             value=stop,
             limit=now,
         )
-    n = record.slots.best_free(start, known, terms.slots)
+    n = record.slots.best_free(start, known, terms.slots, now - terms.horizon_ticks)
     if n is None:
         return Lost(record.seen(terms, now_us))
     assert max(record.slots.get(n).until, known) <= start < stop <= now  # I2, and no live tick

@@ -394,7 +394,8 @@ class Record:
     def _choose(self, terms: Terms, now: int) -> int:
         if not terms.timed:
             return self.slots.lowest_floor(terms.end, self.guard, terms.slots)
-        n = self.slots.best_free(now, self.guard, terms.slots)
+        late_from = now - terms.horizon_ticks
+        n = self.slots.best_free(now, self.guard, terms.slots, late_from)
         return self.slots.lowest_floor(now, self.guard, terms.slots) if n is None else n
 
     def _bound(self, terms: Terms, now: int, start: int) -> int:

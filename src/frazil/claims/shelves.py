@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from frazil.claims.claim import Terms
 from frazil.claims.record import Record
-from frazil.claims.slots import Slot, Slots, floor_rank
+from frazil.claims.slots import Slot, Slots, fit_rank, floor_rank
 
 SHELF_NODES = 256
 """The node numbers of a shelf, while there are fewer than ``MOST_SHELVES``.
@@ -84,10 +84,10 @@ class ShelvedSlots(Slots):
         self.changed.add(shelf)
         self.parts[shelf].put(n, slot)
 
-    def best_free(self, now: int, guard: int, among: range) -> int | None:
-        found = (part.best_free(now, guard, each) for part, each in self._shares(among))
+    def best_free(self, now: int, guard: int, among: range, late_from: int) -> int | None:
+        found = (part.best_free(now, guard, each, late_from) for part, each in self._shares(among))
         free = [n for n in found if n is not None]
-        return min(free, key=lambda n: (-max(self.get(n).until, guard), n), default=None)
+        return min(free, key=lambda n: fit_rank(n, self.get(n), guard, late_from), default=None)
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
         found = (part.lowest_floor(now, guard, each) for part, each in self._shares(among))

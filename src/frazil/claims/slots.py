@@ -5,6 +5,7 @@ so a record of 65,536 node numbers stores only the slots that were used.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 
@@ -19,6 +20,13 @@ class Slot(NamedTuple):
 
 
 UNTOUCHED = Slot()
+
+
+def fit_rank(n: int, slot: Slot, guard: int, late_from: int) -> tuple[bool, int, int]:
+    """The order of ``best_free``."""
+    floor = max(slot.until, guard)
+    late = bool(slot.token) and slot.until > max(guard, late_from)
+    return late, floor if late else -floor, n
 
 
 def floor_rank(n: int, slot: Slot, now: int, guard: int) -> tuple[int, bool, int]:
@@ -37,8 +45,13 @@ class Slots(Protocol):
     def put(self, n: int, slot: Slot) -> None:
         """Store slot number n."""
 
-    def best_free(self, now: int, guard: int, among: range) -> int | None:
-        """The slot with the greatest floor that is not above ``now``; on a tie the lowest slot."""
+    def best_free(self, now: int, guard: int, among: range, late_from: int) -> int | None:
+        """The best of the slots whose floor is not above ``now``; None if there is none.
+
+        It is the one with the greatest floor, so untouched slots stay in reserve; on a tie the
+        lowest. Slots that have a token and ended after ``late_from`` are the last ones, because
+        their owners may only be late: of those it is the one that ended first.
+        """
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
         """The slot with the least floor; on a tie one that is not held, then the lowest."""
@@ -63,13 +76,12 @@ class SlotTable(dict[int, Slot], Slots):
         assert 0 <= slot.start <= slot.until
         self[n] = slot
 
-    def best_free(self, now: int, guard: int, among: range) -> int | None:
+    def best_free(self, now: int, guard: int, among: range, late_from: int) -> int | None:
         if guard > now:
             return None
-        above = [(-s.until, n) for n, s in self.items() if guard < s.until <= now and n in among]
-        if above:
-            return min(above)[1]
-        return next((n for n in among if self.get(n).until <= guard), None)
+        free = [n for n, slot in self.items() if slot.until <= now and n in among]
+        free += islice((n for n in among if n not in self), 1)
+        return min(free, key=lambda n: fit_rank(n, self.get(n), guard, late_from), default=None)
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
         free = next((n for n in among if n not in self), None)

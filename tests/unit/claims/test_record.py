@@ -87,14 +87,32 @@ def test_nothing_is_given_beyond_the_horizon_by_any_verb():
     assert world.mint(1000).until == NOW + 105
 
 
-def test_best_fit_keeps_untouched_slots_in_reserve():
+@pytest.mark.parametrize("given_back", [True, False])
+def test_best_fit_keeps_untouched_slots_in_reserve(given_back):
     world = World()
-    first, second = world.grant(10), world.grant(20)
-    assert (first.slot, second.slot) == (0, 1)
-    world.tick(30)
+    claims = [world.grant(10), world.grant(20)]
+    assert [claim.slot for claim in claims] == [0, 1]
+    for claim in claims if given_back else ():
+        world.release(claim, claim.until)
+    world.tick(30 if given_back else 120)  # a horizon after the end nobody is late any more
     assert world.grant(10).slot == 1  # its floor is the greatest at or before now
     assert world.grant(10).slot == 0
     assert world.grant(10).slot == 2
+
+
+def test_a_member_that_may_only_be_late_keeps_its_slot():
+    """Another one takes an untouched slot; if there is none, the one that ended first."""
+    world = World()
+    late = [world.grant(ticks) for ticks in (20, 10, 30)]
+    world.tick(50)
+    newcomer = world.grant(100)
+    assert newcomer.slot == 3
+    late = [world.renew(claim, NOW + 60 + claim.slot) for claim in reversed(late)][::-1]
+    assert [claim.until for claim in late] == [NOW + 60, NOW + 61, NOW + 62]
+    world.tick(20)
+    assert world.grant(100).slot == 0
+    assert isinstance(world.renew(late[0], NOW + 80), Lost)
+    assert isinstance(world.renew(late[1], NOW + 80), Claim)
 
 
 def test_a_full_pool_is_shared_in_time():

@@ -91,9 +91,9 @@ def test_a_slot_stays_as_it_was_read():
 def test_floors_at_and_before_the_guard_are_equal():
     """Both may be given away from the guard on, so the lowest is taken."""
     slots = SlotTable({0: Slot(3), 1: Slot(5), 2: Slot(6), 3: Slot(11)})
-    assert slots.best_free(10, 5, range(2)) == 0
-    assert slots.best_free(10, 5, range(4)) == 2
-    assert slots.best_free(10, 4, range(2)) == 1
+    assert slots.best_free(10, 5, range(2), 0) == 0
+    assert slots.best_free(10, 5, range(4), 0) == 2
+    assert slots.best_free(10, 4, range(2), 0) == 1
 
 
 @pytest.mark.parametrize(("start", "lost"), [(9, True), (10, False), (12, True)])

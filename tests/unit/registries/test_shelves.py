@@ -306,8 +306,11 @@ slots = st.dictionaries(
 )
 
 
-@given(slots, st.integers(1, 7), st.integers(0, 20), st.integers(0, 20), st.integers(0, 2))
-def test_slots_on_shelves_are_those_of_one_table(held, count, now, guard, deployment):
+ticks = st.integers(0, 20)
+
+
+@given(slots, st.integers(1, 7), ticks, ticks, st.integers(0, 2), ticks)
+def test_slots_on_shelves_are_those_of_one_table(held, count, now, guard, deployment, late_from):
     """Three deployments of 16 node numbers share the record."""
     one = SlotTable(held)
     parts = ShelvedSlots([SlotTable() for _ in range(count)], 16)
@@ -315,7 +318,8 @@ def test_slots_on_shelves_are_those_of_one_table(held, count, now, guard, deploy
         parts.put(n, slot)
     among = range(16 * deployment, 16 * deployment + 16)
     assert list(parts.stored()) == list(one.stored())
-    assert parts.best_free(now, guard, among) == one.best_free(now, guard, among)
+    asked = now, guard, among, late_from
+    assert parts.best_free(*asked) == one.best_free(*asked)
     assert parts.lowest_floor(now, guard, among) == one.lowest_floor(now, guard, among)
     assert [parts.get(n) for n in range(48)] == [one.get(n) for n in range(48)]
     one.void_tokens(), parts.void_tokens()

@@ -260,7 +260,7 @@ function verbs.grant(token)
   if rest > 0 then
     return verbs.answer('wait', now_us, text(rest), 'guarded')
   end
-  local n, start = record.choose(now, tonumber(ARGV[6]), ask.timed)
+  local n, start = record.choose(now, tonumber(ARGV[6]), ask.timed, now - ask.horizon)
   if ask.timed then
     start = math.max(start, now)
   end
@@ -380,7 +380,7 @@ function verbs.past()
     verbs.refuse()
   end
   record.guard = known
-  local n, floor = record.choose(start, tonumber(ARGV[6]), true)
+  local n, floor = record.choose(start, tonumber(ARGV[6]), true, now - ask.horizon)
   record.guard = guard
   if floor > start then
     return verbs.answer('lost', now_us)

@@ -187,7 +187,8 @@ end
 -- The slot for a grant, as Slots.best_free and Slots.lowest_floor have it, and its floor. Of many
 -- slots it sees PAGES_SEEN pages from a random one on; if none of them is free, it takes one that
 -- was never given, and only if there is none it sees all. So its cost does not grow.
-function record.choose(now, size, timed)
+-- late_from: as in Slots.best_free.
+function record.choose(now, size, timed, late_from)
   record.touched = tonumber(redis.call('HMGET', KEYS[1], 'touched:' .. ARGV[5])[1] or 0)
   if not (record.touched <= size) then -- written by another program; also NaN
     error('more slots were given than there are')
@@ -197,16 +198,18 @@ function record.choose(now, size, timed)
   local untouched = record.touched < size and record.touched or nil
   if given and pages > PAGES_SEEN then
     local first = (tonumber(string.sub(ARGV[2], 1, 8), 16) or 0) % pages
-    local best = record.scan(record.load_pages(first, PAGES_SEEN, pages), now)
+    local best = record.scan(record.load_pages(first, PAGES_SEEN, pages), now, late_from)
     local n = best.fit or best.free or untouched
     if n then
       return n, best.fit and best.fit_till or record.guard
     end
   end
-  local best = record.scan(record.load_pages(0, pages, pages), now)
+  local best = record.scan(record.load_pages(0, pages, pages), now, late_from)
   local free = best.free or untouched
   if given and (best.fit or free) then
     return best.fit or free, best.fit and best.fit_till or record.guard
+  elseif given and best.late then
+    return best.late, best.late_till
   elseif best.unheld or free then
     return best.unheld or untouched or free, record.guard
   end
@@ -214,11 +217,12 @@ function record.choose(now, size, timed)
 end
 
 -- One pass over the slots ever given of some pages. fit: the free one with the greatest floor, and
--- fit_till that floor; free: the first one whose floor is the guard, and unheld the first of those
--- that is not held; least: the one with the least floor, least_till.
-function record.scan(numbers, now)
+-- fit_till that floor; late: of those whose owner may only be late, the one that ended first, at
+-- late_till; free: the first one whose floor is the guard, and unheld the first of those that is
+-- not held; least: the one with the least floor, least_till.
+function record.scan(numbers, now, late_from)
   local guard, era = record.guard, record.era
-  local best = { fit_till = guard, least_till = math.huge }
+  local best = { fit_till = guard, late_till = math.huge, least_till = math.huge }
   for _, number in ipairs(numbers) do
     local page = { struct.unpack(PAIRS, record.pages[number]) }
     local n = number * PAGE
@@ -230,7 +234,11 @@ function record.scan(numbers, now)
           best.unheld = n
         end
       elseif till <= now then
-        if till > best.fit_till then
+        if page[at + 1] == era and till > late_from then
+          if till < best.late_till then
+            best.late, best.late_till = n, till
+          end
+        elseif till > best.fit_till then
           best.fit, best.fit_till = n, till
         end
         if till < best.least_till then

@@ -65,14 +65,17 @@ class SqlSlots(Slots):
         found: int | None = row[0]
         return found
 
-    def best_free(self, now: int, guard: int, among: range) -> int | None:
+    def best_free(self, now: int, guard: int, among: range, late_from: int) -> int | None:
         if guard > now:
             return None
+        free = guard, now, among.start, among.stop - 1
+        where = "until>? AND until<=? AND n BETWEEN ? AND ? "
         n = self._found(
-            "until>? AND until<=? AND n BETWEEN ? AND ? ORDER BY until DESC, n LIMIT 1",
-            *(guard, now, among.start, among.stop - 1),
+            f"{where} AND (token='' OR until<=?) ORDER BY until DESC, n LIMIT 1", *free, late_from
         )
-        return self._lowest(guard, among, held_after=None) if n is None else n
+        if n is None:
+            n = self._lowest(guard, among, held_after=None)
+        return self._found(f"{where} ORDER BY until, n LIMIT 1", *free) if n is None else n
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
         for held_after in (now, None):
