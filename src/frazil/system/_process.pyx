@@ -34,9 +34,12 @@ cdef extern from *:
         return -1;
     #endif
     }
-    /* Another process, or the hypervisor, writes this word at any moment. */
+    /* Another thread, another process or the hypervisor writes these words at any moment. */
     static unsigned long long frazil_read(const unsigned long long *word) {
-        return *(const volatile unsigned long long *)word;
+        return __atomic_load_n(word, __ATOMIC_RELAXED);
+    }
+    static void frazil_write(unsigned long long *word, unsigned long long value) {
+        __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
     }
     static void frazil_unlock(PyObject *held) {
     #ifdef Py_GIL_DISABLED
@@ -85,6 +88,7 @@ cdef extern from *:
     long long frazil_asked_ns
     unsigned long long frazil_era(unsigned long long *page, int ended) nogil
     unsigned long long frazil_read(const unsigned long long *word) nogil
+    void frazil_write(unsigned long long *word, unsigned long long value) nogil
     void frazil_unlock(object held)
     int CLOCK_BOOTTIME
     int frazil_wipe_on_fork(void *page, size_t size) nogil
@@ -153,10 +157,9 @@ cdef class ProcessIdentity:
     """The clock and the identity check of one generator. Make a new one after each fork."""
 
     def __cinit__(self):
-        global vm_seen
         self.vm_seen = frazil_read(vm)
-        self.era = frazil_era(page, self.vm_seen != vm_seen)
-        vm_seen = self.vm_seen  # last: until then, every thread begins another era
+        self.era = frazil_era(page, self.vm_seen != frazil_read(&vm_seen))
+        frazil_write(&vm_seen, self.vm_seen)  # last: until then, every thread begins another era
         self.word = <unsigned long long[:1]> page
 
     cpdef long long now_ns(self) except -1:
@@ -172,7 +175,7 @@ cdef class ProcessIdentity:
 
     cpdef bint intact(self) noexcept:
         """Whether this process is the one that made this object."""
-        return page[0] == self.era and frazil_read(vm) == self.vm_seen
+        return frazil_read(page) == self.era and frazil_read(vm) == self.vm_seen
 
     @property
     def mine(self):

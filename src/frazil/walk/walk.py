@@ -32,8 +32,7 @@ walk takes rows of values, whose lowest bits are the cells.
 linearly: each bit of a value has one bit of the ID, also if the layout reverses the time, cuts a
 field in pieces or shuffles the bits. So a tick's part of the ID changes by XOR with the places of
 the bits that differ from the last tick, about two for a step of one. Within a tick an ID is
-``base + (sequence << shift)``; if the sequence is scattered, it is the previous ID XOR one word of
-a short table.
+``base + (sequence << shift)``; if the sequence is scattered, the previous ID XOR a table's word.
 
 **Atomic steps.** Compiled (``walk.pxd`` gives C types), no other thread and no signal handler runs
 between the lines of a step, because a step runs no Python code before it marks its cells as taken.
@@ -588,7 +587,8 @@ class Walk:
 
     def finish(self) -> int:
         """Leave for good: every later call returns CLOSED."""
-        self.closed = True
+        with locked(self):
+            self.closed = True
         return self.leave()
 
     @one_step
