@@ -108,6 +108,22 @@ first, claim, identity = ids._walk.keeper, ids._walk.keeper.policy.claim, ids._w
 """
 
 
+def test_a_machine_that_is_restored_in_a_step_leaves_its_file_unlocked(run, tmp_path):
+    body = """
+from pathlib import Path
+from frazil.registries.sqlite.file import ClaimsFile
+ended = False
+try:
+    with ClaimsFile(Path(sys.argv[1]), 1.0).step(synced=True):
+        write(104, 2)
+except frazil.errors.RegistryUnavailable:
+    ended = True
+assert ended
+assert ids() > max(before)
+"""
+    run(WATCHED + body, device(tmp_path / "vmclock"))
+
+
 @pytest.mark.parametrize(("flags", "at"), [(1 << 8, 104), (0, 16)], ids=["generation", "clock"])
 def test_a_restored_machine_is_another_process(run, tmp_path, flags, at):
     body = """

@@ -85,23 +85,23 @@ class ClaimsFile:
                 yield db, note.incarnation
                 if not identity.intact():
                     raise RegistryUnavailable(
-                        "this process was forked during a step, which its parent completes; try "
-                        "again",
+                        "this process was forked during a step, which its parent completes, or its "
+                        "machine was restored; try again",
                         outcome_known=True,
                     )
                 self._commit(db, main, lock, note, synced=synced, anew=anew)
             finally:
-                if identity.intact():
-                    db.close()
-                else:
+                if _is_copy(identity):
                     forks.abandoned.append((db, main))
+                else:
+                    db.close()
         finally:
             fork_gate.leave()
-            if identity.intact():
+            if _is_copy(identity):
+                lock.drop()
+            else:
                 lock.close()
                 forks.closed(main)
-            else:
-                lock.drop()
 
     def _entered(self) -> tuple[FileIO, RevisionFile]:
         """Both files, locked, while no thread is about to fork.
@@ -220,6 +220,11 @@ class ClaimsFile:
             raise RegistryUnavailable(
                 f"{self.path} was replaced during a step; try again", outcome_known=False
             )
+
+
+def _is_copy(identity: ProcessIdentity) -> bool:
+    """Whether a fork made this process after ``identity``. A restore of the machine made none."""
+    return not identity.intact() and ProcessIdentity().vm_seen == identity.vm_seen
 
 
 def _is_shared(folder: Path) -> bool:
