@@ -69,7 +69,7 @@ class ClaimsFile:
 
         If the block raises, nothing is saved. synced: whether the commit must survive a power cut.
         """
-        identity = ProcessIdentity()
+        life = ProcessIdentity(), os.getpid()
         main, lock = self._entered()
         try:
             self._roll_back()
@@ -83,7 +83,7 @@ class ClaimsFile:
                 revision = db.execute("PRAGMA user_version").fetchone()[0]
                 note, anew = coming(self.path, lock.notes, sight, revision)
                 yield db, note.incarnation
-                if not identity.intact():
+                if not life[0].intact():
                     raise RegistryUnavailable(
                         "this process was forked during a step, which its parent completes, or its "
                         "machine was restored; try again",
@@ -91,13 +91,13 @@ class ClaimsFile:
                     )
                 self._commit(db, main, lock, note, synced=synced, anew=anew)
             finally:
-                if _is_copy(identity):
+                if _is_copy(*life):
                     forks.abandoned.append((db, main))
                 else:
                     db.close()
         finally:
             fork_gate.leave()
-            if _is_copy(identity):
+            if _is_copy(*life):
                 lock.drop()
             else:
                 lock.close()
@@ -222,9 +222,10 @@ class ClaimsFile:
             )
 
 
-def _is_copy(identity: ProcessIdentity) -> bool:
-    """Whether a fork made this process after ``identity``. A restore of the machine made none."""
-    return not identity.intact() and ProcessIdentity().vm_seen == identity.vm_seen
+def _is_copy(identity: ProcessIdentity, pid: int) -> bool:
+    """Whether a fork made this process since then. A restore of the machine alone made none."""
+    restored = ProcessIdentity().vm_seen != identity.vm_seen
+    return not identity.intact() and not (restored and os.getpid() == pid)
 
 
 def _is_shared(folder: Path) -> bool:
