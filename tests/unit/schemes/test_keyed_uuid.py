@@ -167,6 +167,7 @@ def test_clients_and_columns_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with engine.begin() as link:
         link.execute(table.insert(), [{"id": s.uuid(N)}])
         assert link.scalars(select(table.c.id).where(table.c.id == s.uuid(N))).all() == [N]
+    engine.dispose()
 
 
 def test_a_column_of_uuids_is_read() -> None:
