@@ -25,7 +25,7 @@ CALLERS = ("aio", *(f"generator/{name}" for name in NAMES), "system/steps")
 @pytest.fixture(autouse=True)
 def _alarm():
     """Ends a test that hangs."""
-    signal.alarm(120)
+    signal.alarm(600)
     yield
     signal.alarm(0)
 

@@ -267,11 +267,12 @@ if "prefetch" in url:  # which is for threads
 """
 END = """
 def given_by(where, ask):
-    global armed, child
-    armed, child = where, None
+    global armed, child, missed
+    child, armed = None, where
     try:
         return ask()
-    finally:
+    finally:  # without a GIL the last one who knows a thing may let go of it after the call
+        missed, armed = armed, None
         sys.settrace(None)
 
 for way, (where, ask) in ways.items():
@@ -287,7 +288,7 @@ for way, (where, ask) in ways.items():
         with open(reading) as file:
             theirs = file.read()
         if child is None:
-            assert armed is None and later_on, f"{way} did not fork"
+            assert missed is None and later_on, f"{way} did not fork"
             break
         assert os.waitpid(child, 0)[1] == 0, (way, later_on)
         theirs = json.loads(theirs)
