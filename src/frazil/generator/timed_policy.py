@@ -8,8 +8,8 @@
 - A generator that issued nothing since the last renewal is *idle*. For a while after its last ID
   (``keep``) its claim is kept warm, so that a rare ID costs its caller no request: it is renewed
   for the whole horizon, when half of that is left. After that it is given back. The ID for which a
-  new claim was requested does not count: a generator that issued no other one is renewed like an
-  idle one, so a start costs the store two steps.
+  caller waited does not count: a generator that issued no other one is renewed like an idle one,
+  so a start costs the store two steps, and so does a renewal that was late.
 - If an idle claim has a new owner before its end, the node numbers are scarce: for that while, none
   is kept warm.
 - A claim with a new owner is used to its end. Then there is a new one, of twice as many ticks. So
@@ -37,7 +37,7 @@ class TimedPolicy(KeeperPolicy):
 
     _want = 0  # ticks of the last request
     _at = 0, 0  # the walk's IDs and its tick, at the last renewal
-    _first = 0  # the walk's IDs after that for which the claim was requested
+    _first = 0  # the walk's IDs after the one for which a caller last waited
     _used_ns = 0  # when it was last seen busy
     _scarce_until_ns = 0
     _late_ns = 0  # how long a caller waited until the keeper came to it
@@ -66,7 +66,8 @@ class TimedPolicy(KeeperPolicy):
         asked_ns, now_ns = self._asked_ns, self.identity.now_ns()
         self._late_ns = 0 if asked_ns is None else now_ns - asked_ns
         if self._renewable:
-            yield from self._renew(walk)
+            yield from self._renew(walk, rare=self._is_rare(walk))
+            self._first = walk.made() + 1
             self.wait_cause = "used" if self._renewable and not walk.left() else None
             if self.wait_cause:
                 # The claim is as far ahead of the registry's clock as possible: only time helps.
@@ -98,12 +99,15 @@ class TimedPolicy(KeeperPolicy):
                 self._want = 0
                 yield from self._release(used)
         else:  # a claim that is lost too: the store may have forgotten the report
-            rare = walk.made() <= self._first and self._keeps_warm()
-            yield from self._renew(walk, idle=idle, rare=rare)
+            yield from self._renew(walk, idle=idle, rare=self._is_rare(walk))
 
     def _first_want(self) -> int:
         long_us = max(FIRST_CLAIM_US, _ANSWERS * max(self.answer_ns, self._late_ns) // 1000)
         return max(1, min(long_us // self.terms.tick_us, self.terms.horizon_ticks))
+
+    def _is_rare(self, walk: Walk) -> bool:
+        """Whether no ID was issued but the one for which a caller waited."""
+        return walk.made() <= self._first and self._keeps_warm()
 
     def _keeps_warm(self) -> bool:
         """Whether the claim of an idle walk is kept."""

@@ -65,6 +65,18 @@ def test_the_first_id_alone_does_not_make_a_generator_busy(warm, world, ids_made
     assert ids.reach() == reach_ms
 
 
+def test_a_renewal_that_was_late_is_for_the_whole_horizon(warm, world):
+    """The next one is far away, which helps a store or a machine that has too much to do."""
+    ids, keeper, sent = warm
+    for rest_ms in (0, 2000, 3000):
+        world.advance(rest_ms)
+        if ids.left() <= 0:
+            call(ids, keeper, Answers())
+        ids.poll()
+    assert sent == ["grant", "renew", "renew"]
+    assert ids.reach() == 1000
+
+
 def test_an_idle_claim_takes_two_requests_in_each_horizon(warm, world):
     ids, keeper, sent = warm
     ids.poll()
