@@ -274,11 +274,15 @@ def waits_outlast_a_corrected_clock(trial: Trial) -> None:
     store = trial.able(Forgets)
     trial.members(1)[0].grant(5)
     newcomer = trial.member()
-    with trial.clock_off(-3 * newcomer.horizon_ticks * newcomer.terms.tick_us):
+    horizon_us = newcomer.horizon_ticks * newcomer.terms.tick_us
+    with trial.clock_off(-3 * horizon_us):
         store.forget(trial.namespace)
+        told_us = trial.boot_us()
         newcomer.try_grant(5)
     reply = newcomer.try_grant(5)
-    demand(isinstance(reply, Wait), f"a clock that was set right ended the wait: {reply!r}")
+    over = trial.boot_us() - told_us > horizon_us  # on a busy host
+    fault = f"a clock that was set right ended the wait: {reply!r}"
+    demand(over or isinstance(reply, Wait), fault)
     newcomer.grant(5)
 
 

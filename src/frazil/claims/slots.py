@@ -4,9 +4,10 @@ A slot is a node number of one deployment. All slots that were never used are eq
 so a record of 65,536 node numbers stores only the slots that were used.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 
 class Slot(NamedTuple):
@@ -34,17 +35,20 @@ def floor_rank(n: int, slot: Slot, now: int, guard: int) -> tuple[int, bool, int
     return max(slot.until, guard), bool(slot.token) and slot.until > now, n
 
 
-class Slots(Protocol):
+class Slots(ABC):
     """What the verbs need of a record's slots. A slot that was never put is UNTOUCHED."""
 
     __slots__ = ()
 
+    @abstractmethod
     def get(self, n: int) -> Slot:
         """Slot number n."""
 
+    @abstractmethod
     def put(self, n: int, slot: Slot) -> None:
         """Store slot number n."""
 
+    @abstractmethod
     def best_free(self, now: int, guard: int, among: range, late_from: int) -> int | None:
         """The best of the slots whose floor is not above ``now``; None if there is none.
 
@@ -53,15 +57,18 @@ class Slots(Protocol):
         their owners may only be late: of those it is the one that ended first.
         """
 
+    @abstractmethod
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
         """The slot with the least floor; on a tie one that is not held, then the lowest."""
 
+    @abstractmethod
     def void_tokens(self) -> None:
         """Remove every token, and set the start of these slots to their ``until``.
 
         Such a slot is empty, unlike one that was given back.
         """
 
+    @abstractmethod
     def stored(self) -> Iterator[tuple[int, Slot]]:
         """All slots that were ever put, by number."""
 
