@@ -6,10 +6,10 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -321,6 +321,11 @@ def test_the_first_id_of_a_later_tick_runs_no_python_code(url):
     assert [] in ran
 
 
+def polars():
+    """Polars, of which some Pythons have no wheel."""
+    return import_module("polars")
+
+
 TRAPS = {
     "set": set,
     "list": list,
@@ -329,9 +334,9 @@ TRAPS = {
     "pandas.Series of a length": lambda ids: pd.Series(ids, index=range(3)),
     "pandas.DataFrame": lambda ids: pd.DataFrame({"a": [1, 2], "id": ids}),
     "pandas column": lambda ids: pd.DataFrame({"a": [1, 2]}).__setitem__("id", ids),
-    "polars.Series": pl.Series,
-    "polars.DataFrame": lambda ids: pl.DataFrame({"id": ids}),
-    "polars.lit": pl.lit,
+    "polars.Series": lambda ids: polars().Series(ids),
+    "polars.DataFrame": lambda ids: polars().DataFrame({"id": ids}),
+    "polars.lit": lambda ids: polars().lit(ids),
     "pyarrow.array": pa.array,
     "pyarrow.table": lambda ids: pa.table({"id": ids}),
     "numpy.array": np.array,
