@@ -199,7 +199,7 @@ class KeptWalk(_Base):
         return self.identity
 
     def stalled(self) -> int:
-        """The next ID, after the end of a tick or without a claim."""
+        """The next ID, when the quick call found none."""
         since_ns = boot_ns()
         while True:
             identity = self.own_identity()

@@ -2,7 +2,7 @@
 
 It holds a walk and is not one, because a caller of the walk's verbs (adopt, queue, prolong, leave)
 could make an ID repeat. The everyday call is as fast as the walk's: the compiled ``Caller`` reads
-the walk's fields in C while its tick has cells left. Only the end of a tick calls ``KeptWalk``.
+the walk's fields in C. Only a call that finds no ID ready calls ``KeptWalk``.
 
 Pickling and copying carry the request and never the claim.
 """

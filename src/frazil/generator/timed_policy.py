@@ -37,7 +37,7 @@ class TimedPolicy(KeeperPolicy):
 
     _want = 0  # ticks of the last request
     _at = 0, 0  # the walk's IDs and its tick, at the last renewal
-    _first = 0  # the walk's IDs after the one for which a caller last waited
+    _rare_most = 0  # up to so many IDs of the walk, a caller waited for the last one
     _used_ns = 0  # when it was last seen busy
     _scarce_until_ns = 0
     _late_ns = 0  # how long a caller waited until the keeper came to it
@@ -67,7 +67,7 @@ class TimedPolicy(KeeperPolicy):
         self._late_ns = 0 if asked_ns is None else now_ns - asked_ns
         if self._renewable:
             yield from self._renew(walk, rare=self._is_rare(walk))
-            self._first = walk.made() + 1
+            self._rare_most = walk.made() + 1
             self.wait_cause = "used" if self._renewable and not walk.left() else None
             if self.wait_cause:
                 # The claim is as far ahead of the registry's clock as possible: only time helps.
@@ -78,7 +78,7 @@ class TimedPolicy(KeeperPolicy):
 
     def _adopt(self, walk: Walk, claim: Claim, read_ns: int) -> None:
         self._at, self._used_ns = (walk.made(), walk.tick), self.identity.now_ns()
-        self._first = walk.made() + 1
+        self._rare_most = walk.made() + 1
         super()._adopt(walk, claim, read_ns)
 
     def _maintain(self, walk: Walk) -> Steps[None]:
@@ -107,7 +107,7 @@ class TimedPolicy(KeeperPolicy):
 
     def _is_rare(self, walk: Walk) -> bool:
         """Whether no ID was issued but the one for which a caller waited."""
-        return walk.made() <= self._first and self._keeps_warm()
+        return walk.made() <= self._rare_most and self._keeps_warm()
 
     def _keeps_warm(self) -> bool:
         """Whether the claim of an idle walk is kept."""
