@@ -53,19 +53,24 @@ KEY = {"key": "eA=="}
 
 
 def restore(fleet, place, ahead="3s", **options):
+    """Two hold claims that the snapshot lacks, and are stopped until two more have started."""
     with etcd(1) as cluster:
         crowd = fleet(f"{cluster.url}?horizon={ahead}", lead=ahead, **options)
         crowd.start(2)
         cluster.save(place / "snapshot")
-        time.sleep(1.5)
         crowd.start(2)
+        time.sleep(4)  # so that their claims are longer than the restore takes
         before = cluster.wait().ask("kv/range", KEY, 60)["header"]
+        for name in ("w2", "w3"):
+            crowd.signal(name, signal.SIGSTOP)
         cluster.restore(place / "snapshot")
         after = cluster.wait().ask("kv/range", KEY, 60)["header"]
         assert after["cluster_id"] == before["cluster_id"]
         assert after["member_id"] == before["member_id"]
-        crowd.progress()
         crowd.start(2)
+        for name in ("w2", "w3"):
+            crowd.signal(name, signal.SIGCONT)
+        crowd.progress()
         return crowd.repeats()
 
 

@@ -106,13 +106,18 @@ class TimedPolicy(KeeperPolicy):
         return max(1, min(long_us // self.terms.tick_us, self.terms.horizon_ticks))
 
     def _is_rare(self, walk: Walk) -> bool:
-        """Whether no ID was issued but the one for which a caller waited."""
-        return walk.made() <= self._rare_most and self._keeps_warm()
+        """Whether no ID was issued but the one for which a caller waited.
 
-    def _keeps_warm(self) -> bool:
-        """Whether the claim of an idle walk is kept."""
+        Not if an idle claim would be given back before half of a horizon is over.
+        """
+        half_ns = self.terms.horizon_ticks * self.terms.tick_us * 500
+        return walk.made() <= self._rare_most and self._keeps_warm(half_ns)
+
+    def _keeps_warm(self, further_ns: int = 0) -> bool:
+        """Whether the claim of an idle walk is kept, and still so after ``further_ns``."""
         now_ns = self.identity.now_ns()
-        return now_ns - self._used_ns < self._keep_ns and now_ns >= self._scarce_until_ns
+        idle_ns = now_ns - self._used_ns + further_ns
+        return idle_ns < self._keep_ns and now_ns >= self._scarce_until_ns
 
     def _renew(self, walk: Walk, *, idle: bool = False, rare: bool = False) -> Steps[None]:
         """Ask for twice as many ticks as last time, counted from the answer.
