@@ -225,11 +225,11 @@ class Codec:
     def _digits(self) -> str:
         return "".join(digit_values(self._alphabet))
 
-    @property
+    @Cached
     def _alphabet(self) -> str:
         return "hex" if self.encoding == "uuid" else self.encoding
 
-    @property
+    @Cached
     def _hyphens(self) -> tuple[int, ...]:
         """The places of the hyphens in the text without the prefix."""
         return _UUID_HYPHENS if self.encoding == "uuid" else ()
@@ -259,8 +259,10 @@ class Codec:
             body = self._joined(text[len(self.prefix) : end])
             if self._is_written(body):
                 n = number_of(body, self._alphabet)
-                check = self._check_values.get(text[end:])
-                if n <= self.limit and check == n % len(self._checks):
+                right = not self.check or self._check_values.get(text[end:]) == n % len(
+                    self._checks
+                )
+                if n <= self.limit and right:
                     return n
         self._refuse(text)
 
