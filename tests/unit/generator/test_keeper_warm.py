@@ -65,6 +65,16 @@ def test_the_first_id_alone_does_not_make_a_generator_busy(warm, world, ids_made
     assert ids.reach() == reach_ms
 
 
+def test_a_claim_that_is_not_kept_warm_for_long_is_not_for_the_whole_horizon(warm, world):
+    """An idle claim is looked at when half of it is left, here after 500 ms."""
+    ids, keeper, _sent = warm
+    keeper.policy._keep_ns = 400 * 10**6
+    ids.poll()
+    world.advance(60)
+    tend(keeper, ids)
+    assert ids.reach() == 200
+
+
 def test_a_renewal_that_was_late_is_for_the_whole_horizon(warm, world):
     """The next one is far away, which helps a store or a machine that has too much to do."""
     ids, keeper, sent = warm
