@@ -216,6 +216,7 @@ def run_console(block: Block, folder: Path) -> None:
         "NO_COLOR": "1",
         "PATH": os.pathsep.join([beside_python, os.environ.get("PATH", os.defpath)]),
         "PYTHONIOENCODING": "utf-8",
+        "TZ": "UTC",
     }
     for command, expected in commands(block):
         done = subprocess.run(

@@ -83,7 +83,7 @@ class LocalGenerator(_Base, Endless, Generator):
 
     def text(self, *, after: "After" = None) -> str:
         marks = None if after is None else self._walk.marks(after)
-        return self._one(self.scheme.codec.encode, marks)
+        return self._one(self.scheme.format, marks)
 
     def uuid(self) -> "UUID":
         self.scheme.check_uuid()

@@ -33,6 +33,7 @@ SETTINGS: dict[str, Any] = {
     "ROOT_URLCONF": "tests.unit.django.site.urls",
     "LOGGING_CONFIG": None,
     "SECRET_KEY": "of a test",
+    "TIME_ZONE": "UTC",  # Django's own default becomes that of the process: Chicago
     "USE_TZ": True,
 }
 
