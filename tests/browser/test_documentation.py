@@ -81,6 +81,7 @@ def findings(page: "Page", part: str | None = None) -> list[str]:
     ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("scheme", "width"), WAYS)
 def test_axe_finds_nothing(site, opened, scheme: str, width: int) -> None:
     paths = sorted(path.relative_to(site[0]).as_posix() for path in site[0].rglob("*.html"))
