@@ -26,7 +26,7 @@ from struct import Struct
 from typing import TypeVar
 
 from frazil.claims.record import Record
-from frazil.claims.slots import UNTOUCHED, Slot, Slots
+from frazil.claims.slots import UNTOUCHED, Slot, Slots, fit_rank
 from frazil.errors import ConfigError
 
 Notes = TypeVar("Notes")
@@ -84,23 +84,16 @@ class PackedSlots(Slots):
         if guard > now:
             return None
         low, high = self._span(among)
-        best: tuple[int, int] | None = None
-        late: tuple[int, int] | None = None
-        old = self._untouched(among)
-        columns = (self._until[low:high], self._token[low:high], self._n[low:high])
-        for until, token, n in zip(*columns, strict=True):
-            if until <= guard:
-                old = n if old is None else min(old, n)
-            elif until > now:
-                continue
-            elif token and until > late_from:
-                late = min(late or (until, n), (until, n))
-            elif best is None or until > best[0]:
-                best = until, n
-        if best is None and old is not None:
-            return old
-        found = best or late
-        return None if found is None else found[1]
+        columns = (self._n[low:high], self._until[low:high], self._token[low:high])
+        ranks = [
+            fit_rank(n, until, token, guard, late_from)
+            for n, until, token in zip(*columns, strict=True)
+            if until <= now
+        ]
+        untouched = self._untouched(among)
+        if untouched is not None:
+            ranks.append(fit_rank(untouched, 0, 0, guard, late_from))
+        return min(ranks)[-1] if ranks else None
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
         low, high = self._span(among)

@@ -86,8 +86,9 @@ class ShelvedSlots(Slots):
 
     def best_free(self, now: int, guard: int, among: range, late_from: int) -> int | None:
         found = (part.best_free(now, guard, each, late_from) for part, each in self._shares(among))
-        free = [n for n in found if n is not None]
-        return min(free, key=lambda n: fit_rank(n, self.get(n), guard, late_from), default=None)
+        free = {n: self.get(n) for n in found if n is not None}
+        ranks = [fit_rank(n, s.until, s.token, guard, late_from) for n, s in free.items()]
+        return min(ranks)[-1] if ranks else None
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
         found = (part.lowest_floor(now, guard, each) for part, each in self._shares(among))

@@ -6,7 +6,6 @@ so a record of 65,536 node numbers stores only the slots that were used.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from itertools import islice
 from typing import NamedTuple
 
 
@@ -23,10 +22,12 @@ class Slot(NamedTuple):
 UNTOUCHED = Slot()
 
 
-def fit_rank(n: int, slot: Slot, guard: int, late_from: int) -> tuple[bool, int, int]:
-    """The order of ``best_free``."""
-    floor = max(slot.until, guard)
-    late = bool(slot.token) and slot.until > max(guard, late_from)
+def fit_rank(
+    n: int, until: int, token: object, guard: int, late_from: int
+) -> tuple[bool, int, int]:
+    """The order of ``best_free``, which has the number of the slot at its end."""
+    floor = max(until, guard)
+    late = bool(token) and until > max(guard, late_from)
     return late, floor if late else -floor, n
 
 
@@ -86,9 +87,15 @@ class SlotTable(dict[int, Slot], Slots):
     def best_free(self, now: int, guard: int, among: range, late_from: int) -> int | None:
         if guard > now:
             return None
-        free = [n for n, slot in self.items() if slot.until <= now and n in among]
-        free += islice((n for n in among if n not in self), 1)
-        return min(free, key=lambda n: fit_rank(n, self.get(n), guard, late_from), default=None)
+        ranks = [
+            fit_rank(n, slot.until, slot.token, guard, late_from)
+            for n, slot in self.items()
+            if slot.until <= now and n in among
+        ]
+        untouched = next((n for n in among if n not in self), None)
+        if untouched is not None:
+            ranks.append(fit_rank(untouched, 0, "", guard, late_from))
+        return min(ranks)[-1] if ranks else None
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
         free = next((n for n in among if n not in self), None)

@@ -9,7 +9,7 @@
   (``keep``) its claim is kept warm, so that a rare ID costs its caller no request: it is renewed
   for the whole horizon, when half of that is left. After that it is given back. The ID for which a
   caller waited does not count: a generator that issued no other one is renewed like an idle one,
-  so a start costs the store two steps, and so does a renewal that was late.
+  so its start costs the store two steps, and a renewal that is late costs one.
 - If an idle claim has a new owner before its end, the node numbers are scarce: for that while, none
   is kept warm.
 - A claim with a new owner is used to its end. Then there is a new one, of twice as many ticks. So

@@ -237,8 +237,7 @@ class Codec:
     def encode(self, n: int) -> str:
         """The text of ``n``. Raises CodecError (value, limit) if it is not an ID of this width."""
         n = self.checked(n)
-        text = self._text(n)
-        return text + self._checks[n % len(self._checks)] if self.check else text
+        return self._text(n) + self._checks[n % len(self._checks)]
 
     def _text(self, n: int) -> str:
         """The text of a number of as many digits as are shown, without a check."""
@@ -259,10 +258,8 @@ class Codec:
             body = self._joined(text[len(self.prefix) : end])
             if self._is_written(body):
                 n = number_of(body, self._alphabet)
-                right = not self.check or self._check_values.get(text[end:]) == n % len(
-                    self._checks
-                )
-                if n <= self.limit and right:
+                check = self._check_values.get(text[end:])
+                if n <= self.limit and check == n % len(self._checks):
                     return n
         self._refuse(text)
 

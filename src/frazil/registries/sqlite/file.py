@@ -69,7 +69,7 @@ class ClaimsFile:
 
         If the block raises, nothing is saved. synced: whether the commit must survive a power cut.
         """
-        life = ProcessIdentity(), os.getpid()
+        identity, pid = ProcessIdentity(), os.getpid()
         main, lock = self._entered()
         try:
             self._roll_back()
@@ -83,7 +83,7 @@ class ClaimsFile:
                 revision = db.execute("PRAGMA user_version").fetchone()[0]
                 note, anew = coming(self.path, lock.notes, sight, revision)
                 yield db, note.incarnation
-                if not life[0].intact():
+                if not identity.intact():
                     raise RegistryUnavailable(
                         "this process was forked during a step, which its parent completes, or its "
                         "machine was restored; try again",
@@ -91,13 +91,13 @@ class ClaimsFile:
                     )
                 self._commit(db, main, lock, note, synced=synced, anew=anew)
             finally:
-                if _is_copy(*life):
+                if _is_copy(identity, pid):
                     forks.abandoned.append((db, main))
                 else:
                     db.close()
         finally:
             fork_gate.leave()
-            if _is_copy(*life):
+            if _is_copy(identity, pid):
                 lock.drop()
             else:
                 lock.close()

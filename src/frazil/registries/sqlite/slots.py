@@ -69,7 +69,7 @@ class SqlSlots(Slots):
         if guard > now:
             return None
         free = guard, now, among.start, among.stop - 1
-        where = "until>? AND until<=? AND n BETWEEN ? AND ? "
+        where = "until>? AND until<=? AND n BETWEEN ? AND ?"
         n = self._found(
             f"{where} AND (token='' OR until<=?) ORDER BY until DESC, n LIMIT 1", *free, late_from
         )
