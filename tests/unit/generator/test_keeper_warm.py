@@ -87,6 +87,35 @@ def test_a_renewal_that_was_late_is_for_the_whole_horizon(warm, world):
     assert ids.reach() == 1000
 
 
+def test_one_id_after_a_late_renewal_does_not_make_a_generator_busy(warm, world):
+    ids, keeper, _sent = warm
+    for _ in range(3):
+        world.advance(1)
+        ids.poll()
+    world.advance(200)
+    call(ids, keeper, Answers())
+    assert ids.reach() == 200
+    ids.poll()
+    world.advance(110)
+    tend(keeper, ids)
+    assert ids.reach() == 1000
+
+
+def test_a_claim_that_is_lost_after_one_id_is_followed_by_one_of_twice_its_ticks(
+    warm, world, monkeypatch
+):
+    """Not by one of the whole horizon: the number was taken, so others want it too."""
+    ids, keeper, _sent = warm
+    ids.poll()
+    world.advance(60)
+    with monkeypatch.context() as lost:
+        lost.setattr(keeper.registry, "renew", lambda *_: Lost(keeper.policy._seen))
+        tend(keeper, ids)
+    world.advance(60)
+    call(ids, keeper, Answers())
+    assert keeper.policy.claim.until - keeper.policy.claim.start == 200
+
+
 def test_an_idle_claim_takes_two_requests_in_each_horizon(warm, world):
     ids, keeper, sent = warm
     ids.poll()

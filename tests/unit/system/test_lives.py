@@ -124,6 +124,28 @@ assert ids() > max(before)
     run(WATCHED + body, device(tmp_path / "vmclock"))
 
 
+def test_a_copy_of_a_process_in_a_step_leaves_the_connection_to_its_parent(run, tmp_path):
+    """Also if the machine was restored in the same step."""
+    body = """
+from pathlib import Path
+from frazil.registries.sqlite import forks
+from frazil.registries.sqlite.file import ClaimsFile
+before = len(forks.abandoned)
+try:
+    with ClaimsFile(Path(sys.argv[1]), 1.0).step(synced=True):
+        write(104, 2)
+        child = os.fork()
+except frazil.errors.RegistryUnavailable:
+    pass
+left = len(forks.abandoned) - before
+if not child:
+    os._exit(left != 1)
+assert left == 0
+assert os.waitpid(child, 0)[1] == 0
+"""
+    run(WATCHED + body, device(tmp_path / "vmclock"))
+
+
 @pytest.mark.parametrize(("flags", "at"), [(1 << 8, 104), (0, 16)], ids=["generation", "clock"])
 def test_a_restored_machine_is_another_process(run, tmp_path, flags, at):
     body = """
