@@ -237,7 +237,8 @@ class Codec:
     def encode(self, n: int) -> str:
         """The text of ``n``. Raises CodecError (value, limit) if it is not an ID of this width."""
         n = self.checked(n)
-        return self._text(n) + self._checks[n % len(self._checks)]
+        text = self._text(n)
+        return text + self._checks[n % len(self._checks)] if self.check else text
 
     def _text(self, n: int) -> str:
         """The text of a number of as many digits as are shown, without a check."""
