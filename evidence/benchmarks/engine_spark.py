@@ -1,6 +1,7 @@
 """Spark for ``evidence.benchmarks.engines``: two executors, with speculative execution."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,9 @@ def opened(folder: Path) -> Iterator[Any]:
     """A session with two executors of one core and 1 GiB; ends with all its processes."""
     from pyspark.sql import SparkSession
 
-    kept = mock.patch.dict(os.environ, {"SPARK_LOCAL_IP": "127.0.0.1"})  # else any address
+    # Else it listens on any address, and executors run the python3 that they find first.
+    here = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    kept = mock.patch.dict(os.environ, here)
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("frazil")
     for name, value in {
         "spark.driver.bindAddress": "127.0.0.1",
@@ -48,6 +51,14 @@ def opened(folder: Path) -> Iterator[Any]:
         session.sparkContext._gateway.shutdown()  # noqa: SLF001
         jvm.stdin.close()
         jvm.wait(60)
+        _forget_ended_jvm()
+
+
+def _forget_ended_jvm() -> None:
+    """The next session starts a machine; Spark keeps the one it knows until the process ends."""
+    from pyspark import SparkContext
+
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
 
 
 def _table(session: Any, rows: int) -> Any:
