@@ -42,7 +42,7 @@ SYSTEM_PLACES = (
 )
 TERMINAL = {"click", "rich"}  # whose place is a contract in pyproject.toml
 # Loaded by the registry that is asked for, and by no other module.
-DRIVERS = {"MySQLdb", "etcd3gw", "kazoo", "psycopg", "pymysql", "redis", "urllib3"}
+DRIVERS = {"MySQLdb", "kazoo", "psycopg", "pymysql", "redis", "urllib3"}
 # Loaded by whoever opens the address of a service.
 CLIENT = {"aiohttp"}
 # Known to the service alone, which is loaded when it is asked for.

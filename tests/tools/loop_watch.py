@@ -36,7 +36,7 @@ _EVENTS = {
 _STORES = (
     "/frazil/registries/",
     "/frazil/redis_link/link.py",
-    "/etcd3gw/",
+    "/urllib3/",
     "/kazoo/",
     "/psycopg/",
     "/pymysql/",

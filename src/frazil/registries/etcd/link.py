@@ -6,8 +6,8 @@ used as long as it answers. Only the caller knows whether a request may be sent 
 is sent once, ``Unanswered`` says whether it may have arrived, and the next request goes to the next
 endpoint.
 
-An answer counts if it is complete in time and has the expected form. The driver's time limit
-applies to each read, so one deadline limits a whole answer (see ``frazil.system.sockets``). A proxy
+An answer counts if it is complete in time and has the expected form. urllib3's time limit applies
+to each read, so one deadline limits a whole answer (see ``frazil.system.sockets``). A proxy
 may repeat an answer or confuse two. An answer to another question is discarded, and its connection
 is closed.
 
@@ -28,26 +28,35 @@ import json
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from functools import partial
+from http import HTTPStatus
 from itertools import count
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.system.clock import boot_ns, boot_s, to_us
 from frazil.system.extras import needs
 from frazil.system.sockets import cut_in_children, limited
 
-with needs("etcd: needs etcd3gw", "etcd"):
-    import etcd3gw
-    from etcd3gw.exceptions import Etcd3Exception
+with needs("etcd: needs urllib3", "etcd"):
+    import urllib3
+    from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
     from urllib3.connection import HTTPConnection, HTTPSConnection
-    from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+    from urllib3.exceptions import (
+        ConnectTimeoutError,
+        HTTPError,
+        NewConnectionError,
+        ReadTimeoutError,
+    )
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 TRANSACTION = "kv/txn"  # the path of the requests that read and write records
 DATE_WITHIN_US = 500_000
 """The precision of etcd's date, which is in whole seconds: half a second is added to it."""
 
 _TIMEOUT_S = 2.0
-_TIMES_S: Any = 1.5, _TIMEOUT_S  # to connect takes less, so it is known that nothing was sent
+_CONNECT_S = 1.5  # less, so it is known that nothing was sent
 _PATH = "/v3/"  # since etcd 3.4
 _NO_TOKEN, _FULL = 16, 8  # gRPC's codes
 _REFUSALS = {  # by code and a word of the text: every endpoint would return the same
@@ -100,6 +109,18 @@ class _TlsConnection(_Connection, HTTPSConnection):
     """The same, with TLS."""
 
 
+class _RefusedError(Exception):
+    """An endpoint's reply that is an error. code: gRPC's, 0 if there is none."""
+
+    def __init__(self, text: str) -> None:
+        try:
+            answer = json.loads(text)
+            self.code, said = int(answer["code"]), str(answer.get("error") or answer["message"])
+        except (ValueError, KeyError, TypeError):
+            self.code, said = 5 if text.startswith("404") else 0, text.strip()
+        super().__init__(said)
+
+
 class Unanswered(Exception):
     """An endpoint gave no usable answer. sent: whether the request may have arrived."""
 
@@ -120,9 +141,8 @@ class Date:
         told_us, at_ns = self._heard
         return told_us + (boot_ns() - at_ns) // 1000 if told_us else 0
 
-    def hear(self, response: Any, **_: Any) -> None:
-        """Note the clock of an answer."""
-        date = response.headers.get("Date")
+    def hear(self, date: str | None) -> None:
+        """Note the clock of an answer, by its header."""
         if date:
             self._heard = to_us(parsedate_to_datetime(date)) + DATE_WITHIN_US, boot_ns()
 
@@ -130,23 +150,23 @@ class Date:
 class Link:
     """The endpoints of a cluster.
 
-    url: as it may be shown. client: arguments of etcd3gw's client besides host and port. user: name
-    and password, if any. date: the clock of the endpoint in use. connection: a number that changes
-    with the connection.
+    url: as it may be shown. tls: None for connections without it. user: name and password, if any.
+    date: the clock of the endpoint in use. connection: a number that changes with the connection.
     """
 
     def __init__(
         self,
         url: str,
         endpoints: list[tuple[str, int]],
-        client: dict[str, Any],
+        tls: "SSLContext | None",
         user: tuple[str, str] | None,
     ) -> None:
         self.url = url
         self._endpoints = list(endpoints)
-        self._client = client
+        self._tls = tls
         self._user = user
-        self._clients: dict[tuple[str, int], etcd3gw.Etcd3Client] = {}
+        self._pool: HTTPConnectionPool | None = None
+        self._headers = {"Content-Type": "application/json"}
         self.date = Date()
         self._wire = _Wire()
 
@@ -170,12 +190,12 @@ class Link:
         endpoint = self._endpoints[0]
         try:
             return read(self._post(endpoint, path, body, checked))
-        except Etcd3Exception as error:
-            code, said = _told(error)
-            self._refuse(code, f"{endpoint[0]}:{endpoint[1]}: {said}", error)
-            # The messages of urllib3 when it could not connect.
-            sent = "new connection" not in said and "ConnectTimeout" not in said
-            failure = self._leave(_cause(said), sent=sent)
+        except _RefusedError as error:
+            self._refuse(error, f"{endpoint[0]}:{endpoint[1]}: {error}")
+            failure = self._leave(str(error), sent=True)
+        except HTTPError as error:
+            connected = not isinstance(error, ConnectTimeoutError | NewConnectionError)
+            failure = self._leave(_cause(error), sent=connected)
         except _OTHER_FORM as error:
             # It is not an answer of etcd, or not to this request.
             failure = self._leave(
@@ -196,91 +216,82 @@ class Link:
 
     def close(self) -> None:
         """Close the connection."""
-        clients, self._clients = self._clients, {}
-        for client in clients.values():
-            client.session.close()
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
 
     def __del__(self) -> None:
-        if "_clients" in self.__dict__:
+        if "_pool" in self.__dict__:
             self.close()
 
     def _post(
         self, endpoint: tuple[str, int], path: str, body: dict[str, Any], checked: int
     ) -> dict[str, Any]:
-        client = self._clients.get(endpoint)
         answer = None
-        if client is not None:
+        if self._pool is not None:
             try:
-                answer = self._ask(client, path, body)
-            except Etcd3Exception as error:
-                if _told(error)[0] != _NO_TOKEN or not self._user:
+                answer = self._ask(self._pool, path, body)
+            except _RefusedError as error:
+                if error.code != _NO_TOKEN or not self._user:
                     raise
-        if client is None or answer is None:
+        if self._pool is None or answer is None:
             self.close()
-            client = self._clients[endpoint] = self._connect(*endpoint)
-            answer = self._ask(client, path, body)
+            self._pool = self._connect(*endpoint)
+            answer = self._ask(self._pool, path, body)
         if path == TRANSACTION and self.connection != checked:
-            told = self._ask(client, "maintenance/status", {})
+            told = self._ask(self._pool, "maintenance/status", {})
             answer["raft_index"] = int(told["raftIndex"])
         return answer
 
-    def _ask(
-        self, client: "etcd3gw.Etcd3Client", path: str, body: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _ask(self, pool: HTTPConnectionPool, path: str, body: dict[str, Any]) -> dict[str, Any]:
         with limited(self._wire, boot_s() + _TIMEOUT_S):
-            answer: dict[str, Any] = client.post(client.get_url(path), json=body)
+            response = pool.urlopen(
+                "POST",
+                _PATH + path,
+                json.dumps(body).encode(),
+                self._headers,
+                retries=False,
+                redirect=False,
+            )
+        self.date.hear(response.headers.get("Date"))
+        if response.status != HTTPStatus.OK:
+            raise _RefusedError(response.data.decode(errors="replace") or str(response.reason))
+        answer: dict[str, Any] = json.loads(response.data)
         return answer
 
-    def _connect(self, host: str, port: int) -> "etcd3gw.Etcd3Client":
-        client = etcd3gw.Etcd3Client(
-            host=host, port=port, timeout=_TIMES_S, api_path=_PATH, **self._client
-        )
-        client.session.trust_env = False  # ignore proxy settings of the environment
-        client.session.hooks["response"].append(self.date.hear)
-        adapter: Any = client.session.get_adapter(client.base_url)
-        adapter.poolmanager.pool_classes_by_scheme = {
-            "http": partial(_pool, HTTPConnectionPool, partial(_Connection, self._wire)),
-            "https": partial(_pool, HTTPSConnectionPool, partial(_TlsConnection, self._wire)),
-        }
+    def _connect(self, host: str, port: int) -> HTTPConnectionPool:
+        """A pool of one connection, which is open if there is a user to ask a token for."""
+        timeout = urllib3.Timeout(connect=_CONNECT_S, read=_TIMEOUT_S)
+        if self._tls is None:
+            pool: Any = HTTPConnectionPool(host, port, timeout)
+            pool.ConnectionCls = partial(_Connection, self._wire)
+        else:
+            pool = HTTPSConnectionPool(host, port, timeout, ssl_context=self._tls)
+            pool.ConnectionCls = partial(_TlsConnection, self._wire)
+        self._headers.pop("Authorization", None)
         if self._user is not None:
             name, password = self._user
-            answer = self._ask(client, "auth/authenticate", {"name": name, "password": password})
-            client.session.headers["Authorization"] = answer["token"]
-        return client
+            answer = self._ask(pool, "auth/authenticate", {"name": name, "password": password})
+            self._headers["Authorization"] = answer["token"]
+        made: HTTPConnectionPool = pool
+        return made
 
-    def _refuse(self, code: int, said: str, error: Etcd3Exception) -> None:
+    def _refuse(self, refused: _RefusedError, said: str) -> None:
         """Raise errors that every endpoint would return."""
         for (hard, word), advice in _REFUSALS.items():
-            if code == hard and word in said:
-                raise ConfigError(f"{self.url}: {said}; {advice}", url=self.url) from error
-        if code == _FULL:
+            if refused.code == hard and word in said:
+                raise ConfigError(f"{self.url}: {said}; {advice}", url=self.url) from refused
+        if refused.code == _FULL:
             raise RegistryUnavailable(
                 f"{self.url}: {said}; compact, defragment, then: etcdctl alarm disarm",
                 url=self.url,
                 outcome_known=True,
-            ) from error
+            ) from refused
 
 
-def _pool(pools: Any, connections: Any, *place: Any, **options: Any) -> Any:
-    pool = pools(*place, **options)
-    pool.ConnectionCls = connections
-    return pool
-
-
-def _cause(said: str) -> str:
-    """The cause in a message of urllib3, without the names of its classes."""
-    if "Read timed out" in said:
+def _cause(error: HTTPError) -> str:
+    """The cause in an error of urllib3, without the names of its classes."""
+    if isinstance(error, ReadTimeoutError):
         return "no answer in time"
-    cause = said.partition("(Caused by ")[2].removesuffix(")") or said
-    return cause.partition("a new connection: ")[2].rstrip("'\")") or cause
-
-
-def _told(error: Etcd3Exception) -> tuple[int, str]:
-    """The gRPC code of an error (0 if there is none) and its message."""
-    text = error.detail_text or str(error) or type(error).__name__
-    try:
-        answer = json.loads(text)
-        return int(answer["code"]), str(answer.get("error") or answer.get("message"))
-    except (ValueError, KeyError, TypeError):
-        missing = text.startswith("404")
-        return 5 if missing else 0, text.strip()
+    said = str(error.args[-1] if error.args else error)
+    return said.rpartition("a new connection: ")[2]

@@ -3,8 +3,10 @@
 A shelf of a namespace is one key. A verb is computed from the state that was read, and written by a
 transaction that succeeds only if no key that it writes has changed. Otherwise the answer
 contains the new state, and the verb is computed again after a random pause. The last state of a key
-is cached, so a verb without a conflict costs one round trip. The transaction also reads the first
-shelf, whose head a step on another one compares: before it, as cached, and after it, as it is.
+is cached, so a verb without a conflict costs one round trip. Of a key that others have written
+meanwhile it is read first, the next time, which costs less than a transaction that fails. The
+transaction also reads the first shelf, whose head a step on another one compares: before it, as
+cached, and after it, as it is.
 
 **Not changed** means more than an equal ``mod_revision``: after a restore the same number may occur
 again with another value. So each value begins with a random mark, and the transaction also requires
@@ -64,7 +66,7 @@ from frazil.claims.claim import Snapshot
 from frazil.claims.record import JUMP_US, WITNESS_US, Record
 from frazil.claims.shelves import head
 from frazil.errors import ClockError, ConfigError, FrazilError, Misuse, RegistryUnavailable, Stopped
-from frazil.inputs.url import Url, host_port, tls_files
+from frazil.inputs.url import Url, host_port, tls_context, tls_files
 from frazil.registries.base import Answer, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.etcd.doctor import examine
@@ -123,17 +125,14 @@ class EtcdRegistry(ShelvedRegistry):
         tls = tls_files(url, options)
         options.finish()
         super().__init__(url, namespace, terms)
-        self._client: dict[str, Any] = {"protocol": "http"}
-        if tls is not None:
-            self._client = {"protocol": "https", "ca_cert": tls.get("ca")}
-            self._client |= {"cert_cert": tls.get("cert"), "cert_key": tls.get("key")}
+        context = None if tls is None else tls_context(url, tls)
         if url.path.strip("/"):
             raise ConfigError("etcd: has no databases; use etcd://host without a path")
         self._user = url.user if any(url.user) else None
         # Members of a fleet spread over the cluster.
         self._endpoints = shuffled(_endpoint(host, self.url) for host in url.hosts)
         self._keys = _Keys()
-        make = partial(Link, self.url, self._endpoints, self._client, self._user)
+        make = partial(Link, self.url, self._endpoints, context, self._user)
         self._links = SharedLinks(make, "etcd", url.text)
         self._date = Date()
         self._checked = 0
@@ -177,6 +176,8 @@ class EtcdRegistry(ShelvedRegistry):
         deadline_s = boot_s() + _CROWD_S
         key = self.key(shelf or 0)
         key.ticket = 0
+        if not key.alone:
+            key.state = None  # to read it costs less than a transaction that fails
         kept = key.state is not None and (shelf is not None or self.count == 1)
         if key.crowded:
             self._queue(key, deadline_s)
@@ -310,6 +311,8 @@ class EtcdRegistry(ShelvedRegistry):
             )
             if state.value and older:
                 self._over.add(was.era)
+            if key.store:
+                key.alone = state.modified <= key.store
             key.era, key.store = was.era, state.store
         if states:
             self._grow(states[0])

@@ -118,7 +118,8 @@ class Key:
     """A key and its queue, and what this member knows of them.
 
     state: the last one, None if it may be old. era, store: those of the record when it was read
-    last. ticket: this member's in the queue, 0 if it has none.
+    last. alone: whether no other member had written it then, since this one did. ticket: this
+    member's in the queue, 0 if it has none.
     """
 
     def __init__(self, name: str) -> None:
@@ -126,6 +127,7 @@ class Key:
         self.queue = b64encode(f"frazil/queue/{name}".encode()).decode()
         self.state: State | None = None
         self.era, self.store, self.ticket = "", 0, 0
+        self.alone = True
 
     @property
     def crowded(self) -> bool:
