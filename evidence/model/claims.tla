@@ -1,7 +1,7 @@
 ------------------------------- MODULE claims -------------------------------
 (***************************************************************************)
 (* The claim protocol of frazil: the verbs of src/frazil/claims/record.py, *)
-(* the members that request them (keeper.py, walk.py), and all faults      *)
+(* the members that request them (keeper_policy.py, walk.py), and all faults      *)
 (* between them. The names are those of the code.                          *)
 (*                                                                         *)
 (* A tick has one cell, so an ID is a slot and a tick. A behaviour issues  *)

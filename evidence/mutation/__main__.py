@@ -90,10 +90,10 @@ _SUBJECTS = {
                 "tests/processes/test_endings.py",
             ),
         )
-        for name in ("keeper", "timed_policy", "block_policy")
+        for name in ("keeper_policy", "timed_policy", "block_policy")
     },
-    "keeper_thread": Subject(
-        "generator/keeper_thread.py",
+    "keeper": Subject(
+        "generator/keeper.py",
         (
             "tests/unit/generator/test_keeper.py tests/unit/generator/test_keeper_close.py",
             "tests/unit/generator/test_generator.py",

@@ -13,14 +13,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
-from frazil.generator import calls, keeper
+from frazil.generator import calls, keeper_policy
 from frazil.walk import atomic
 
 __all__ = ["Striker", "Struck"]
 
 Answer = TypeVar("Answer")
 
-_CALLERS = frozenset(module.__file__ for module in (calls, keeper))
+_CALLERS = frozenset(module.__file__ for module in (calls, keeper_policy))
 _WALK = Path(atomic.__file__).parent
 _WALKS = frozenset(str(_WALK / name) for name in ("atomic.py", "walk.py"))
 

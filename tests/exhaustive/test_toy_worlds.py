@@ -107,7 +107,7 @@ class World:
         cursor = (
             walk.held,
             walk.tick,
-            walk.sequence,
+            walk.cell,
             walk.start,
             walk.until,
             walk.fresh,

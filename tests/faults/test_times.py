@@ -11,7 +11,7 @@ import pymysql
 import pytest
 
 import frazil
-from frazil.generator import keeper
+from frazil.generator import keeper_policy
 from tests.processes.harness import Processes
 from tests.servers.etcd import etcd
 from tests.servers.mariadb import mariadb
@@ -107,6 +107,6 @@ def test_a_wait_for_the_row_puts_no_id_ahead(kind, start, monkeypatch):
     with start() as server:
         frazil.init(server.url(), ONE_RECORD, new=True)
         assert ahead_after_a_wait(kind, server) <= TICK_US
-        monkeypatch.setattr(keeper, "reading_ns", middle)
+        monkeypatch.setattr(keeper_policy, "reading_ns", middle)
         tries = (ahead_after_a_wait(kind, server) for _ in range(4))  # not every renewal waits
         assert any(ahead > 100 * TICK_US for ahead in tries)

@@ -112,7 +112,10 @@ def test_the_first_id_loads_no_generator_and_no_openssl(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FIRST_ID, url]
     answer = subprocess.run(command, capture_output=True, text=True, check=True)
     loaded = set(json.loads(answer.stdout))
-    own = {f"frazil.generator.{name}" for name in ("complaints", "generator", "keeper", "local")}
+    own = {
+        f"frazil.generator.{name}"
+        for name in ("complaints", "generator", "keeper", "keeper_policy", "local")
+    }
     assert loaded & {*own, "frazil.registries.doctor", "frazil.schemes.shuffle"} == set()
     foreign = {"_hashlib", "asyncio", "logging", "queue", "random", "socket", "uuid"}
     assert loaded & foreign == set()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import frazil
 
-_READ = "low, high, first = self.low, self.high, self.sequence\n"
+_READ = "low, high, first = self.low, self.high, self.cell\n"
 
 
 def without_locks(source: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from frazil.errors import FrazilError
 from frazil.generator.calls import Call
-from frazil.generator.keeper_thread import CLOSE_WAIT_S
+from frazil.generator.keeper import CLOSE_WAIT_S
 from frazil.generator.kept_walk import KeptWalk, Pauses
 from frazil.system.event_loop import the_loop
 

@@ -7,7 +7,7 @@ callers find the next block, and no round depends on time.
 
 from frazil.claims.claim import Claim
 from frazil.generator.complaints import Cause
-from frazil.generator.keeper import KeeperPolicy, Steps
+from frazil.generator.keeper_policy import KeeperPolicy, Steps
 from frazil.walk.walk import Walk
 
 

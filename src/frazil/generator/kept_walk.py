@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from frazil.errors import FrazilError
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import closed, outlook
-from frazil.generator.keeper_thread import Keeper
+from frazil.generator.keeper import Keeper
 from frazil.generator.order import After, Marks, Order, rises
 from frazil.generator.request import Duration, Request, patience_us, walk_arguments
 from frazil.generator.status import MARGIN_MOST_S, Status, freed, open_generators

@@ -23,7 +23,7 @@ after its end, and a member that has to wait asks again as often.
 
 from frazil.claims.claim import Claim, Lost
 from frazil.generator.complaints import Cause
-from frazil.generator.keeper import KeeperPolicy, Steps
+from frazil.generator.keeper_policy import KeeperPolicy, Steps
 from frazil.walk.walk import Walk
 
 FIRST_CLAIM_US = 100_000

@@ -77,21 +77,21 @@ class PartitionedRegistry(PastRegistry):
         self._left: dict[int, tuple[Claim, int, int]] = {}
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
-        return self._somewhere(lambda part, told: part.grant(told, want), ask)
+        return self._at_any_store(lambda part, told: part.grant(told, want), ask)
 
     def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
-        return self._somewhere(lambda part, told: part.mint(told, ticks), ask)
+        return self._at_any_store(lambda part, told: part.mint(told, ticks), ask)
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """See Registry. Lost too if the claim's store is unavailable: others can grant one."""
-        reply = self._at_home(lambda part, told: part.renew(told, until), ask)
+        reply = self._at_own_store(lambda part, told: part.renew(told, until), ask)
         self.read_ns = boot_ns()  # at the latest; what follows takes time
         self._report(ask)
         return reply
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry. Lost too if the claim's store is unavailable."""
-        return self._at_home(lambda part, told: part.release(told, used), ask)
+        return self._at_own_store(lambda part, told: part.release(told, used), ask)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         """See Registry. Stores that already have a record are not changed.
@@ -201,7 +201,7 @@ class PartitionedRegistry(PastRegistry):
         )
         return StoreReport(", ".join(servers), tuple(facts), (*events.values(), one), ahead_us)
 
-    def _somewhere(
+    def _at_any_store(
         self, verb: Callable[[Registry, VerbRequest], Claim | Wait], ask: VerbRequest
     ) -> Claim | Wait:
         """A claim from the last store or another one; otherwise the shortest wait."""
@@ -224,7 +224,7 @@ class PartitionedRegistry(PastRegistry):
         # An unavailable store may return soon; a wrong clock must be set.
         raise min(failures, key=lambda error: not isinstance(error, RegistryUnavailable))
 
-    def _at_home(
+    def _at_own_store(
         self, verb: Callable[[Registry, VerbRequest], _Reply], ask: VerbRequest
     ) -> _Reply | Lost:
         """The reply of the store whose claim is held; Lost if that store is unavailable."""

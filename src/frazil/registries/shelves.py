@@ -126,17 +126,17 @@ class ShelvedRegistry(RecordRegistry):
         return record.offset_us > offset_us + self.terms.slack_ticks * self.terms.tick_us
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
-        return self._somewhere(lambda r, *told: r.grant(*told, want), ask)
+        return self._on_any_shelf(lambda r, *told: r.grant(*told, want), ask)
 
     def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
-        return self._somewhere(lambda r, *told: r.mint(*told, ticks), ask)
+        return self._on_any_shelf(lambda r, *told: r.mint(*told, ticks), ask)
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
-        reply: Claim | Lost = self._at_home(lambda r, *told: r.renew(*told, until), ask)
+        reply: Claim | Lost = self._on_own_shelf(lambda r, *told: r.renew(*told, until), ask)
         return reply
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
-        reply: LastSeen | Lost = self._at_home(lambda r, *told: r.release(*told, used), ask)
+        reply: LastSeen | Lost = self._on_own_shelf(lambda r, *told: r.release(*told, used), ask)
         return reply
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
@@ -172,7 +172,7 @@ class ShelvedRegistry(RecordRegistry):
         self.terms = counted(self._plain, count)
         self._shares = [share(self.terms, shelf, count) for shelf in range(count)]
 
-    def _somewhere(self, verb: Verb[Claim | Wait], ask: VerbRequest) -> Claim | Wait:
+    def _on_any_shelf(self, verb: Verb[Claim | Wait], ask: VerbRequest) -> Claim | Wait:
         known = ask.seen.shelf if ask.seen.sid else self.count
         if self.count > 1:
             any_of_them = crc32(ask.token.encode()) % self.count
@@ -181,7 +181,7 @@ class ShelvedRegistry(RecordRegistry):
                 return self._on(shelf, verb, ask, free=True)
         return self._everywhere(verb, ask)
 
-    def _at_home(self, verb: Verb[Reply], ask: VerbRequest) -> Reply:
+    def _on_own_shelf(self, verb: Verb[Reply], ask: VerbRequest) -> Reply:
         if self.count > 1 and ask.held is not None:
             slot = ask.held.slot
             for shelf, terms in enumerate(self._shares):

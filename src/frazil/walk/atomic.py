@@ -115,7 +115,7 @@ class _Stage(Walk):
 
     def count_drawn(self) -> None:
         """Move the cursor to the first cell that is not drawn."""
-        self.sequence = self.sequences - length_hint(self.undrawn)
+        self.cell = self.end_cell - length_hint(self.undrawn)
 
     def stretch(self, first: int, end: int) -> None:
         self.count_drawn()
@@ -132,9 +132,9 @@ class _Stage(Walk):
         If they are many, the next tick is entered.
         """
         wait_ns = self.ready()
-        if wait_ns or self.tick != tick or node != self.node or self.sequence >= cell:
+        if wait_ns or self.tick != tick or node != self.node or self.cell >= cell:
             return super().advance(tick, cell, node)
-        passed = min(cell, self.cells) - self.sequence
+        passed = min(cell, self.cells) - self.cell
         if passed > _MOST_PASSED or cell >= self.cells:
             return super().advance(tick, self.cells, node)
         deque(islice(self.undrawn, passed), 0)
@@ -145,7 +145,7 @@ class _Stage(Walk):
     def leave(self, era: int = 0) -> int:
         """See Walk. Draws the rest of a counter's row, so that no other caller does."""
         if self.counting and not self.fresh:
-            self.sequence = self.sequences - len(list(self.undrawn))
+            self.cell = self.end_cell - len(list(self.undrawn))
         return super().leave(era)
 
     def draw_up_to(self, most: int) -> list[int]:

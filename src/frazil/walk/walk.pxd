@@ -41,15 +41,15 @@ cdef class Walk:
     cdef readonly bint closed            # finish was called: no claim is held ever again
     # The cursor: moved by enter, enter_row, stretch and each draw; within a node, only forward.
     cdef readonly long long tick         # the tick entered last; of a counter, the row's last value
-    cdef unsigned long long sequence     # the next cell to draw
-    cdef unsigned long long sequences    # the first cell after those to draw; equal: none are left
+    cdef unsigned long long cell         # the next cell to draw
+    cdef unsigned long long end_cell     # the first cell after those to draw; equal: none are left
     cdef readonly bint fresh             # no cell of this claim was entered yet
     cdef unsigned long long random_state  # of the random first cells
     # The cursor's part of an ID: changed by begin, flip, stretch, set_here and draw.
     cdef unsigned long long placed       # the axis value whose bits are in low and high
     cdef unsigned long long low          # the ID of cell 0
     cdef unsigned long long high
-    cdef unsigned long long here_low     # in a scattered layout: the ID of the cell `sequence`
+    cdef unsigned long long here_low     # in a scattered layout: the ID of the next cell to draw
     cdef unsigned long long here_high
     # The registry's clock: set by anchor, at each answer of the registry.
     cdef long long anchor_tick           # the tick it was in

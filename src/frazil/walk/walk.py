@@ -174,7 +174,7 @@ class Walk:
         self.wanting = self.queued = self.closed = self.held = False
         self.fresh = True
         self.issued = 0
-        self.counted = self.sequence = self.sequences = self.cells
+        self.counted = self.cell = self.end_cell = self.cells
 
     def __call__(self) -> int:
         """The next ID; ``stalled`` waits for it."""
@@ -221,13 +221,13 @@ class Walk:
         if not self.held:
             return SPENT
         if self.tick_ns == 0:
-            return 0 if self.sequence < self.sequences else self.proceed()
+            return 0 if self.cell < self.end_cell else self.proceed()
         tick = self.tick
         now_ns = self.identity.now_ns()
         due = self.due(now_ns)
         if due > tick:
             tick = due
-        elif self.sequence < self.sequences:
+        elif self.cell < self.end_cell:
             return 0
         else:
             tick += 1
@@ -266,16 +266,16 @@ class Walk:
                     self.stretch(self.cells, self.cells)
                 return SPENT
             self.enter(tick)
-        if self.sequence < cell:
+        if self.cell < cell:
             self.stretch(cell, self.cells)
         return 0
 
     def proceed(self) -> int:
         """Without a clock, at the end of a stretch: begin the next one. 0, or SPENT."""
-        if not self.counting and self.sequences < self.cells:
+        if not self.counting and self.end_cell < self.cells:
             if self.tick == self.mark:
                 self.wanting = not self.queued
-            self.stretch(self.sequences, self.cells)
+            self.stretch(self.end_cell, self.cells)
             return 0
         if self.tick + 1 >= self.until:
             if not self.queued:
@@ -295,7 +295,7 @@ class Walk:
         assert self.tick < tick  # I4: the cursor only moves forward,
         assert self.start <= tick < self.until  # and inside the claim
         self.flip(tick ^ self.placed, self.axis_low, self.axis_high)
-        follows = tick == self.tick + 1 and not self.fresh and self.sequence >= self.sequences
+        follows = tick == self.tick + 1 and not self.fresh and self.cell >= self.end_cell
         self.placed = self.tick = tick
         self.fresh = False
         if self.tick_ns:
@@ -336,11 +336,11 @@ class Walk:
 
         Both ``cells``: from none. The cells drawn before are counted in ``issued``.
         """
-        assert self.counted <= self.sequence <= self.sequences
+        assert self.counted <= self.cell <= self.end_cell
         assert first <= end <= self.cells
-        self.issued += self.sequence - self.counted
-        self.counted = self.sequence = first
-        self.sequences = end
+        self.issued += self.cell - self.counted
+        self.counted = self.cell = first
+        self.end_cell = end
         self.set_here()
 
     def flip(self, flips: int, low: Words, high: Words) -> None:
@@ -350,8 +350,8 @@ class Walk:
 
     def draw(self) -> int:
         """The ID of the cell under the cursor, which moves on first. Precondition: ready() == 0."""
-        cell = self.sequence
-        self.sequence = cell + 1
+        cell = self.cell
+        self.cell = cell + 1
         if self.shifted:
             low = self.low + (cell << self.shift)
             high = self.high
@@ -373,9 +373,9 @@ class Walk:
 
     def set_here(self) -> None:
         """In a scattered layout: the ID of the cell under the cursor, for ``draw``."""
-        if not self.shifted and self.sequence < self.cells:
-            self.here_low = spread(self.low, self.sequence, self.sequence_low)
-            self.here_high = spread(self.high, self.sequence, self.sequence_high)
+        if not self.shifted and self.cell < self.cells:
+            self.here_low = spread(self.low, self.cell, self.sequence_low)
+            self.here_high = spread(self.high, self.cell, self.sequence_high)
 
     def take_ready(self, count: int) -> list[int]:
         """Up to ``count`` IDs in order: as many as there are without waiting (maybe none)."""
@@ -384,12 +384,12 @@ class Walk:
             with locked(self):
                 if self.ready():
                     break
-                low, high, first = self.low, self.high, self.sequence
-                room = self.sequences - first
+                low, high, first = self.low, self.high, self.cell
+                room = self.end_cell - first
                 if room > count:
                     room = count
-                assert 0 < room <= self.sequences - first  # each cell is marked once, and then used
-                self.sequence = first + room
+                assert 0 < room <= self.end_cell - first  # each cell is marked once, and then used
+                self.cell = first + room
                 self.set_here()
             self.append_ids(ids, low, high, first, first + room)
             count -= room
@@ -425,12 +425,12 @@ class Walk:
             with locked(self):
                 if self.ready():
                     break
-                low, high, first = self.low, self.high, self.sequence
-                room = self.sequences - first
+                low, high, first = self.low, self.high, self.cell
+                room = self.end_cell - first
                 if room > size - at:
                     room = size - at
-                assert 0 < room <= self.sequences - first  # as in take_ready
-                self.sequence = first + room
+                assert 0 < room <= self.end_cell - first  # as in take_ready
+                self.cell = first + room
                 self.set_here()
             self.write_ids(out, at, low, high, first, first + room)
             at += room
@@ -474,7 +474,7 @@ class Walk:
         self.tick_end_ns = 0
         self.anchor(now, into_ns, read_ns)
         self.held = not self.closed
-        assert self.sequence == self.sequences  # nothing of the old claim is left
+        assert self.cell == self.end_cell  # nothing of the old claim is left
 
     @one_step
     def queue(self, node: int, start: int, until: int, era: int = 0) -> None:
@@ -543,7 +543,7 @@ class Walk:
         at = self.tick
         if self.counting:
             at = self.passed()
-        elif self.sequence >= self.cells:
+        elif self.cell >= self.cells:
             at += 1
         if self.tick_ns:
             due = self.due(self.identity.now_ns())
@@ -555,11 +555,11 @@ class Walk:
     @one_step
     def made(self) -> int:
         """The number of IDs drawn, of all claims."""
-        return self.issued + self.sequence - self.counted
+        return self.issued + self.cell - self.counted
 
     def passed(self) -> int:
         """The first value of a counter after all that were drawn."""
-        return self.tick + 1 - (self.sequences - self.sequence)
+        return self.tick + 1 - (self.end_cell - self.cell)
 
     @one_step
     def reach(self) -> int:
@@ -604,7 +604,7 @@ class Walk:
         self.held = self.queued = self.wanting = False
         self.fresh = True
         self.stretch(self.cells, self.cells)
-        assert self.sequence == self.sequences  # the everyday call looks at these, not at `held`
+        assert self.cell == self.end_cell  # the everyday call looks at these, not at `held`
         self.tick_end_ns = 0
 
 
@@ -613,11 +613,11 @@ def next_of(walk: Walk) -> int:
     if walk is None:  # a Caller whose __init__ never ran: in C the next line would crash
         raise TypeError("this generator was never opened; call frazil.open")
     with locked(walk):
-        if walk.identity.now_ns() < walk.tick_end_ns and walk.sequence < walk.sequences:
+        if walk.identity.now_ns() < walk.tick_end_ns and walk.cell < walk.end_cell:
             if walk.identity.intact():
                 if walk.plain:
-                    cell = walk.sequence
-                    walk.sequence = cell + 1
+                    cell = walk.cell
+                    walk.cell = cell + 1
                     return walk.low + (cell << walk.shift)
                 return walk.draw()
         # Not without a clock: `stalled` also looks ahead. After a rest, Python code takes 20 us.

@@ -15,7 +15,7 @@ from frazil import aio
 from frazil.claims.claim import Claim, Lost
 from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
-from frazil.generator import awaiting, calls, keeper_thread, kept_walk, local
+from frazil.generator import awaiting, calls, keeper, kept_walk, local
 from frazil.generator.request import Request
 from frazil.registries.base import RecordRegistry
 from frazil.registries.memory import MemoryRegistry
@@ -73,7 +73,7 @@ class _Blind(ProcessIdentity):
 
 def blind() -> None:
     """A process that does not notice that it is a copy."""
-    kept_walk.ProcessIdentity = keeper_thread.ProcessIdentity = _Blind
+    kept_walk.ProcessIdentity = keeper.ProcessIdentity = _Blind
 
 
 def hooks() -> None:
@@ -93,23 +93,23 @@ def hooks() -> None:
         mine = property(intact)
 
     os.register_at_fork(after_in_child=lambda: forks.append(forks.pop() + 1))
-    kept_walk.ProcessIdentity = keeper_thread.ProcessIdentity = Hooked
+    kept_walk.ProcessIdentity = keeper.ProcessIdentity = Hooked
 
 
 def child_releases() -> None:
     """A child whose exit gives back what its parent holds."""
 
-    def end(self: keeper_thread.Keeper, used: int, call: calls.Call) -> None:
+    def end(self: keeper.Keeper, used: int, call: calls.Call) -> None:
         self.policy.identity = ProcessIdentity()  # as if it were the parent
         run_by(self.policy._last_round(used), lambda verb: verb(self.registry))
         call.wake(None)
 
-    def finish(self: keeper_thread.Keeper) -> None:
+    def finish(self: keeper.Keeper) -> None:
         walk = self.policy.walk()
         if walk is not None:
             self.close(walk.finish())
 
-    keeper_thread.Keeper.end, keeper_thread.Keeper.finish = end, finish
+    keeper.Keeper.end, keeper.Keeper.finish = end, finish
 
 
 def open_release() -> None:

@@ -18,7 +18,7 @@ import work
 
 import frazil
 from frazil.errors import TryLater
-from frazil.generator.keeper_thread import Keeper
+from frazil.generator.keeper import Keeper
 from frazil.system.process import PureIdentity
 from frazil.walk.walk import FORKED
 

@@ -18,7 +18,7 @@ from tests.servers.redis import free_port
 from tests.tools.strikes import Struck, every, raise_struck, strike
 from tests.tools.verbs import begin
 
-NAMES = ("awaiting", "calls", "complaints", "keeper", "keeper_thread", "kept_walk", "local")
+NAMES = ("awaiting", "calls", "complaints", "keeper", "keeper_policy", "kept_walk", "local")
 CALLERS = ("aio", *(f"generator/{name}" for name in NAMES), "system/steps")
 
 

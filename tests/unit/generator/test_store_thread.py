@@ -160,7 +160,7 @@ def test_a_close_in_the_thread_itself_waits_for_nothing(url):
 
 
 def test_at_exit_a_silent_store_is_waited_for_once(url, monkeypatch):
-    from frazil.generator import keeper_thread
+    from frazil.generator import keeper
 
     opened = [frazil.open(url, namespace=str(n)) for n in range(5)]
     for each in opened:
@@ -168,14 +168,12 @@ def test_at_exit_a_silent_store_is_waited_for_once(url, monkeypatch):
     free = threading.Event()
     step = MemoryRegistry.step
     monkeypatch.setattr(MemoryRegistry, "step", lambda self: free.wait(60) and step(self))
-    monkeypatch.setattr(keeper_thread, "CLOSE_WAIT_S", 0.5)
-    monkeypatch.setattr(keeper_thread, "_live", {each._walk.keeper for each in opened})
+    monkeypatch.setattr(keeper, "CLOSE_WAIT_S", 0.5)
+    monkeypatch.setattr(keeper, "_live", {each._walk.keeper for each in opened})
     waited = []
-    wait = keeper_thread.Gate.wait
-    monkeypatch.setattr(
-        keeper_thread.Gate, "wait", lambda self, s: waited.append(s) or wait(self, s)
-    )
-    keeper_thread._finish()
+    wait = keeper.Gate.wait
+    monkeypatch.setattr(keeper.Gate, "wait", lambda self, s: waited.append(s) or wait(self, s))
+    keeper._finish()
     assert waited == [0.5]
     free.set()
     until(lambda: all(each._walk.keeper.policy.ended for each in opened), "the releases")
