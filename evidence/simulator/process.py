@@ -72,7 +72,7 @@ class SimulatedKeeper:
             identity=identity,
             wall_us=process.clock.reading_us,
             jitter=process.jitter,
-            request=process.ask,
+            ask_of=process.ask,
             keep_us=process.world.schedule.keep_us,
         )
         self.busy = False
@@ -83,7 +83,7 @@ class SimulatedKeeper:
         """Become the copy that a fork makes of another process's keeper."""
         mine, self.policy = self.policy, copy(other.policy)
         self.policy.walk, self.policy.identity = mine.walk, mine.identity
-        self.policy.request, self.policy.jitter = mine.request, mine.jitter
+        self.policy.ask_of, self.policy.jitter = mine.ask_of, mine.jitter
         self.policy.calls, self.policy.closers = Calls(), Calls()
 
     def call(self, call: Call) -> None:

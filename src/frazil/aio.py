@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.request import Duration, Request, refuse_full
+from frazil.generator.request import Duration, OpenRequest, refuse_full
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count, refuse_unknown
 from frazil.inputs.url import UrlInput
@@ -40,7 +40,7 @@ class AwaitedGenerator(AsyncGenerator):
 
     def __init__(self, walk: KeptWalk) -> None:
         self._walk = walk
-        self.config: Request = walk.request
+        self.config: OpenRequest = walk.request
         self.scheme: Scheme = walk.request.scheme
 
     async def __call__(self) -> int:
@@ -124,6 +124,6 @@ def open(  # noqa: A001 - as in frazil.open
     return generator
 
 
-def _reopen(request: Request) -> AwaitedGenerator:
+def _reopen(request: OpenRequest) -> AwaitedGenerator:
     refuse_full(request.scheme)
     return AwaitedGenerator(KeptWalk(request))

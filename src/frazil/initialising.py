@@ -20,7 +20,7 @@ from typing import Never
 from frazil.claims.claim import LastSeen, layout_mismatch
 from frazil.errors import ConfigError
 from frazil.generator.mint import answer_by, mint
-from frazil.generator.request import Duration, Request, refuse_full
+from frazil.generator.request import Duration, OpenRequest, refuse_full
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import check_whole, expect, refuse_unknown
 from frazil.inputs.url import UrlInput
@@ -77,7 +77,7 @@ class HowToBegin:
 
 
 def initialise(
-    request: Request, how: HowToBegin, waiting: Callable[[int], None] = lambda _: None
+    request: OpenRequest, how: HowToBegin, waiting: Callable[[int], None] = lambda _: None
 ) -> bool:
     """Set up the namespace of a request. Returns whether it had no record or a counter was moved.
 
@@ -106,7 +106,7 @@ def initialise(
     return True
 
 
-def _begin(registry: Registry, request: Request, start: int | None) -> None:
+def _begin(registry: Registry, request: OpenRequest, start: int | None) -> None:
     """Make the record. Raises ConfigError if there is one."""
     try:
         registry.initialise(ask_of(LastSeen()), start)
@@ -121,7 +121,7 @@ def _begin(registry: Registry, request: Request, start: int | None) -> None:
         ) from None
 
 
-def _ensure(registry: Registry, request: Request, waiting: Callable[[int], None]) -> bool:
+def _ensure(registry: Registry, request: OpenRequest, waiting: Callable[[int], None]) -> bool:
     """Make the record if there is none, and wait for an ID. Returns whether there was none."""
     until_ns = boot_ns() + request.timeout_us * 1000
     found = answer_by(registry.look, until_ns, registry.url)
@@ -148,7 +148,7 @@ def _wait_us(registry: Registry) -> int:
     return registry.terms.wait_ticks * registry.terms.tick_us
 
 
-def _wait_for_an_id(registry: Registry, request: Request) -> None:
+def _wait_for_an_id(registry: Registry, request: OpenRequest) -> None:
     """End the wait after a loss. It may begin again, if a request notices another one."""
     mint(1, request, registry, guard_us=2 * _wait_us(registry))
 

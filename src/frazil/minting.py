@@ -9,7 +9,7 @@ from typing import Never
 
 from frazil.errors import ConfigError, brief
 from frazil.generator.mint import mint
-from frazil.generator.request import Duration, Request
+from frazil.generator.request import Duration, OpenRequest
 from frazil.inputs.arguments import check_fields, check_whole, expect, refuse_unknown
 from frazil.inputs.duration import duration_us
 from frazil.inputs.kinds import GIVEN
@@ -59,7 +59,7 @@ def make_request(
     token: str | None = None,
     keep: Duration = "1min",
     registry: Registry | None = None,
-) -> Request:
+) -> OpenRequest:
     """The request for the arguments of ``open``. Raises ConfigError and LayoutError."""
     expect("namespace=", namespace, str, "a string")
     expect("sequence_start=", sequence_start, (int, str), '0 or "random"')
@@ -71,7 +71,7 @@ def make_request(
     where = url_of(url) if registry is None else _given(registry, wanted, url, namespace)
     if token is not None and where.opened_by.maker != "service":
         raise ConfigError("token= is for a service, http://host:8080/namespace")
-    return Request(
+    return OpenRequest(
         url=where,
         scheme=wanted,
         namespace=namespace,
@@ -111,7 +111,7 @@ def _given(registry: Registry, scheme: Scheme, url: UrlInput | None, namespace: 
     return Url(registry.url, registry.url, "", GIVEN, "", "", ())
 
 
-def mint_request(n: int, request: Request) -> list[int]:
+def mint_request(n: int, request: OpenRequest) -> list[int]:
     """``n`` unique IDs, for a process that ends soon."""
     while True:
         identity = ProcessIdentity()
@@ -120,7 +120,7 @@ def mint_request(n: int, request: Request) -> list[int]:
             return minted
 
 
-def _minted(n: int, request: Request) -> list[int]:
+def _minted(n: int, request: OpenRequest) -> list[int]:
     """The IDs of ``mint_request``; every connection is closed when this returns.
 
     A signal handler may fork while a connection is being closed, so the caller checks afterwards

@@ -2,8 +2,8 @@
 
 ``scheme_options`` adds the options of a scheme to a command and passes it one ``Scheme``. A
 command that uses a registry also takes the registry and the namespace, and gets all of them as one
-``Request``: ``request_options`` and ``registry_argument``. Options that contradict each other are
-an error before the command starts.
+``OpenRequest``: ``request_options`` and ``registry_argument``. Options that contradict each other
+are an error before the command starts.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
 
 if TYPE_CHECKING:
-    from frazil.generator.request import Request
+    from frazil.generator.request import OpenRequest
     from frazil.opening import OpenOptions
 
 
@@ -150,7 +150,7 @@ def is_default(*names: str) -> bool:
     return all(source(name) is click.core.ParameterSource.DEFAULT for name in names)
 
 
-def typed_command(name: str, request: "Request") -> str:
+def typed_command(name: str, request: "OpenRequest") -> str:
     """Another command for the same request, with the options that were typed for this one."""
     from shlex import join  # slow to load, and for messages only
 

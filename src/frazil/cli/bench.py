@@ -29,7 +29,7 @@ from frazil.cli._options import is_default, json_option, request_options
 from frazil.cli.show import terminal
 from frazil.errors import ConfigError, InternalError
 from frazil.generator.local import open_request
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.duration import duration_text
 from frazil.schemes.scheme import Scheme
@@ -114,7 +114,7 @@ class _Bench:
     help="The longest time for each line.",
 )
 @json_option
-def command(*, request: Request, seconds: float, as_json: bool) -> None:
+def command(*, request: OpenRequest, seconds: float, as_json: bool) -> None:
     """Measure the cost of an ID on this machine, and check that no ID repeats.
 
     The IDs are made in a separate namespace, unless you name one; a scheme without time uses up
@@ -157,7 +157,7 @@ def command(*, request: Request, seconds: float, as_json: bool) -> None:
     terminal.echo(Group(terminal.Facts(setting.items()), "", table, total))
 
 
-def _in_own_namespace(request: Request) -> Request:
+def _in_own_namespace(request: OpenRequest) -> OpenRequest:
     """The request, with a namespace whose IDs are not kept, so it is always set up as new."""
     own = replace(request, namespace=f"bench-{request.scheme.fingerprint[:8]}")
     with suppress(ConfigError):  # it exists
@@ -175,7 +175,7 @@ def check_unique(ids: list[int]) -> None:
         )
 
 
-def _measure(bench: _Bench, request: Request) -> Iterator[Line]:
+def _measure(bench: _Bench, request: OpenRequest) -> Iterator[Line]:
     """The lines, each after its floor."""
     terms = request.connect().terms
     lead_us = terms.horizon_ticks * terms.tick_us if terms.timed else 0

@@ -26,7 +26,7 @@ from frazil.cli._options import is_default, json_option, registry_argument, type
 from frazil.cli.show import terminal
 from frazil.cli.stores import store
 from frazil.errors import TryLater
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.layout.layout import Layout
 from frazil.registries.base import Registry
 from frazil.system.clock import moment_text, wall_us
@@ -59,7 +59,7 @@ _STYLES = {"held": "green", "idle": "yellow", "free": "dim"}
 @click.option("--yes", is_flag=True, help="Declare it without a question.")
 def command(
     *,
-    request: Request,
+    request: OpenRequest,
     as_json: bool,
     watch: bool,
     every_s: float,
@@ -110,7 +110,7 @@ def command(
         terminal.echo(_listing(found, registry, request))
 
 
-def _declare(request: Request, past_from: str, *, yes: bool) -> None:
+def _declare(request: OpenRequest, past_from: str, *, yes: bool) -> None:
     """Declare the past, after a question."""
     from frazil.backfilling import moment_us
     from frazil.generator.history import declare
@@ -131,7 +131,7 @@ def _declare(request: Request, past_from: str, *, yes: bool) -> None:
     click.echo(terminal.wrapped(f"The past of {name} is declared from {since} on."))
 
 
-def _watch(registry: Registry, request: Request, *, named: bool, every_s: float) -> None:
+def _watch(registry: Registry, request: OpenRequest, *, named: bool, every_s: float) -> None:
     from rich.live import Live
     from rich.text import Text
 
@@ -152,7 +152,7 @@ def _watch(registry: Registry, request: Request, *, named: bool, every_s: float)
             time.sleep(every_s)
 
 
-def _listing(found: Snapshot | None, registry: Registry, request: Request) -> "RenderableType":
+def _listing(found: Snapshot | None, registry: Registry, request: OpenRequest) -> "RenderableType":
     """The list, or a text if nothing was claimed."""
     from rich.console import Group
     from rich.text import Text
@@ -191,7 +191,7 @@ def _rate(fleet: Fleet) -> str:
     return f" Together {fleet.rate_hz:,} IDs/s{most}."
 
 
-def _absent(registry: Registry, request: Request) -> str:
+def _absent(registry: Registry, request: OpenRequest) -> str:
     path = getattr(registry, "path", None)
     where = f"{request.url} has no namespace {request.namespace!r}"
     if path is not None and not path.exists():

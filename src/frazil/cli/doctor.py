@@ -15,7 +15,7 @@ from frazil.cli._options import json_option, registry_argument, typed_command
 from frazil.cli.show.doctor_report import Report, round_trip, show_reports
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
 from frazil.registries.doctor import Finding, clock_offset, record_clock
@@ -28,7 +28,7 @@ _NOT_TRIED = Finding("a claim", "note", "not tried", "--try takes, renews and re
 @registry_argument
 @json_option
 @click.option("--try", "trying", is_flag=True, help="Also take, renew and release a claim.")
-def command(*, request: Request, as_json: bool, trying: bool) -> None:
+def command(*, request: OpenRequest, as_json: bool, trying: bool) -> None:
     """Examine a registry's store, and report the events it survives.
 
     Connects, measures, reads the store's settings, and reports the outcome of a restart, a
@@ -71,7 +71,7 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
 
 
 def _namespace(
-    found: Snapshot | None, registry: Registry, request: Request, *, has_table: bool
+    found: Snapshot | None, registry: Registry, request: OpenRequest, *, has_table: bool
 ) -> Finding:
     terms, namespace = registry.terms, request.namespace
     if found is None:

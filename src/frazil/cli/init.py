@@ -19,7 +19,7 @@ from frazil.cli._options import registry_argument
 from frazil.cli._signals import on_stop
 from frazil.cli.show.terminal import wrapped
 from frazil.cli.stores import store
-from frazil.generator.request import Request, refuse_full
+from frazil.generator.request import OpenRequest, refuse_full
 from frazil.generator.verb_requests import ask_of
 from frazil.initialising import HowToBegin, initialise
 from frazil.inputs.duration import wait_text
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 )
 def command(
     *,
-    request: Request,
+    request: OpenRequest,
     start: int | None,
     forward: bool,
     shard: int | None,
@@ -139,7 +139,7 @@ def command(
     (_add_ids if in_database else _set_up)(registry, request, how)
 
 
-def _set_up(_registry: Registry, request: Request, how: HowToBegin) -> None:
+def _set_up(_registry: Registry, request: OpenRequest, how: HowToBegin) -> None:
     """Set up the namespace of a registry, and print what was done."""
     scheme = request.scheme
     which = f"{request.namespace!r} of {request.url}"
@@ -177,21 +177,21 @@ def _set_up(_registry: Registry, request: Request, how: HowToBegin) -> None:
         click.echo(f"The next {axis} is {how.first_value(scheme)}.")
 
 
-def _in_postgres(registry: Registry, request: Request, option: str) -> "PostgresRegistry":
+def _in_postgres(registry: Registry, request: OpenRequest, option: str) -> "PostgresRegistry":
     """The registry, for an option that only PostgreSQL has."""
     if request.url.opened_by.family != "postgresql":
         raise click.UsageError(f"{option} is for postgresql: URLs")
     return cast("PostgresRegistry", registry)
 
 
-def _move(registry: Registry, request: Request) -> None:
+def _move(registry: Registry, request: OpenRequest) -> None:
     """Move the table of all namespaces of a database."""
     moved = _in_postgres(registry, request, "--move").move_table()
     verb = "is now" if moved else "was already"
     click.echo(wrapped(f"The table of the claims in {request.url} {verb} in the schema frazil."))
 
 
-def _add_ids(registry: Registry, request: Request, how: HowToBegin) -> None:
+def _add_ids(registry: Registry, request: OpenRequest, how: HowToBegin) -> None:
     """Install ``frazil_id`` and set it up; the namespace too, if it does not exist."""
     registry = _in_postgres(registry, request, "--sql")
     if registry.look() is None:

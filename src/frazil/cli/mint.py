@@ -14,7 +14,7 @@ import click
 from frazil.cli import _signals
 from frazil.cli._options import json_option, request_options, typed_command
 from frazil.errors import TryLater
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.inputs.duration import wait_text
 from frazil.minting import mint_request
 from frazil.registries.base import RecordRegistry
@@ -55,7 +55,7 @@ _PROGRESS_MIN_S = 2.0  # the shortest expected time with a progress bar
     help="Only IDs greater than this one, which was seen elsewhere. Repeat for several.",
 )
 @json_option
-def command(*, count: int, request: Request, after: tuple[str, ...], as_json: bool) -> None:
+def command(*, count: int, request: OpenRequest, after: tuple[str, ...], as_json: bool) -> None:
     """Print unique IDs, one per line, in the scheme's encoding.
 
     No setup is needed: claims are in a file in your state directory, which all your processes on
@@ -95,14 +95,14 @@ def command(*, count: int, request: Request, after: tuple[str, ...], as_json: bo
             click.echo("]}")
 
 
-def _json_head(request: Request) -> str:
+def _json_head(request: OpenRequest) -> str:
     from json import dumps  # slow to load
 
     head = dumps({"scheme": request.scheme.name, "namespace": request.namespace})
     return f'{head[:-1]}, "ids": [\n '
 
 
-def _chunks(count: int, request: Request, after: tuple[str, ...]) -> Iterator[list[int]]:
+def _chunks(count: int, request: OpenRequest, after: tuple[str, ...]) -> Iterator[list[int]]:
     """``count`` IDs in non-empty lists."""
     rate_hz = request.scheme.layout.ids_per_second or float(_CHUNK) * 4
     chunk = max(1, min(_CHUNK, int(rate_hz / 4)))
@@ -124,7 +124,7 @@ def _chunks(count: int, request: Request, after: tuple[str, ...]) -> Iterator[li
             yield generator.take(min(chunk, count - made), after=after or None)
 
 
-def _announce_wait(request: Request) -> None:
+def _announce_wait(request: OpenRequest) -> None:
     """Print why the first ID of a namespace takes longer."""
     registry = request.connect()
     if not (isinstance(registry, RecordRegistry) and registry.terms.timed):

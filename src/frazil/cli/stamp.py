@@ -34,7 +34,7 @@ from frazil.cli.files.streams import open_output
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.tables.new_column import opened
 
 _FORMAT = click.Choice([kind for kind in FORMATS if kind != "text"])
@@ -86,7 +86,7 @@ def command(
     force: bool,
     given: str | None,
     to: str | None,
-    request: Request,
+    request: OpenRequest,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -131,7 +131,7 @@ def _stamp(
     kind: str,
     output: str,
     kind_out: str,
-    request: Request,
+    request: OpenRequest,
     *,
     force: bool,
     column: str,
@@ -159,7 +159,7 @@ def _stamp(
     return {"rows": ids.count, "first": ids.first, "last": ids.last}
 
 
-def _default_lead_us(request: Request) -> int:
+def _default_lead_us(request: OpenRequest) -> int:
     """A lead that the maker of the IDs accepts."""
     if request.url.opened_by.maker == "service":
         return 0  # the service has its own lead

@@ -21,7 +21,7 @@ from frazil.django.declared import DEFAULT, Declaration, declarations
 from frazil.django.fields import FrazilAutoField, IdColumn
 from frazil.errors import ConfigError, FrazilError
 from frazil.generator.generator import AsyncGenerator, Generator
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.tables.reach import is_loopback
 
 
@@ -122,7 +122,7 @@ def check_namespaces(databases: object = None, **_: object) -> list[CheckMessage
     return messages
 
 
-def to_set_up() -> dict[Request, list[str]]:
+def to_set_up() -> dict[OpenRequest, list[str]]:
     """The namespaces that models and settings use, with the names of their declarations."""
     used = {
         field.declaration.name
@@ -130,7 +130,7 @@ def to_set_up() -> dict[Request, list[str]]:
         for field in model._meta.local_fields
         if isinstance(field, FrazilAutoField)
     }
-    found: dict[Request, list[str]] = {}
+    found: dict[OpenRequest, list[str]] = {}
     for name, declaration in declarations().items():
         if name in used or name != DEFAULT:
             request = declaration.request()

@@ -33,7 +33,7 @@ from django.core.signals import setting_changed
 from frazil.errors import CodecError, ConfigError
 from frazil.generator.generator import Generator
 from frazil.generator.local import open_request
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.minting import make_request
 from frazil.opening import OpenOptions
 from frazil.schemes.scheme import Scheme, scheme
@@ -42,7 +42,7 @@ DEFAULT = "default"  # the name of what models without a name of their own use
 _LOOKS = ("scheme", "fields", "epoch", "encoding", "shuffle", "prefix", "check", "key", "group")
 _MAKING = ("url", *(n for n in OpenOptions.__annotations__ if n not in ("fields", "registry")))
 _OLD_KEYS_END = 10**12  # an ID of such a number would be of the first hours of its epoch
-_generators: dict[Request, Generator] = {}
+_generators: dict[OpenRequest, Generator] = {}
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Declaration:
     test_url: str = "memory:"
     old_keys: int = 0
 
-    def request(self) -> Request:
+    def request(self) -> OpenRequest:
         """The arguments for ``frazil.open``, as a request. Raises ConfigError."""
         making = dict(self.making)
         if _testing():

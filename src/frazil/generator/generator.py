@@ -22,7 +22,7 @@ from typing import (
     runtime_checkable,
 )  # fmt: skip
 
-from frazil.generator.request import Duration, Request
+from frazil.generator.request import Duration, OpenRequest
 from frazil.generator.status import Status
 from frazil.schemes.scheme import Scheme
 
@@ -64,7 +64,7 @@ class Generator(Protocol):
     scheme: Scheme
     """Formats, parses, packs and unpacks its IDs."""
 
-    config: Request
+    config: OpenRequest
     """The arguments of ``open``."""
 
     def __call__(self) -> int:
@@ -150,7 +150,7 @@ class AsyncGenerator(Protocol):
     """Unique IDs by ``await``. Made by ``frazil.aio.open``; see ``Generator``."""
 
     scheme: Scheme
-    config: Request
+    config: OpenRequest
 
     async def __call__(self) -> int:
         """The next ID."""

@@ -16,7 +16,7 @@ from frazil.errors import ConfigError, LayoutExhausted, TryLater
 from frazil.generator.complaints import closed
 from frazil.generator.mint import answered
 from frazil.generator.past_cells import PastCells
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.layout.field import Role
 from frazil.registries.base import PastRegistry, Registry, with_past
 from frazil.schemes.scheme import Scheme
@@ -94,7 +94,7 @@ class History:
     A copy, a pickle and a forked child claim a region of their own.
     """
 
-    def __init__(self, config: Request, start_us: int | None, stop_us: int | None) -> None:
+    def __init__(self, config: OpenRequest, start_us: int | None, stop_us: int | None) -> None:
         self.config, self.scheme = config, config.scheme
         self._bounds = start_us, stop_us
         self._regions: dict[int, _Region] = {}
@@ -188,7 +188,7 @@ class History:
                 region.user = 0
 
 
-def declare(request: Request, start_us: int) -> None:
+def declare(request: OpenRequest, start_us: int) -> None:
     """Declare the past of the namespace of a request; see ``declare_past``."""
     registry, deadline_ns = past_registry(request), boot_ns() + request.timeout_us * 1000
     terms = registry.terms
@@ -197,7 +197,9 @@ def declare(request: Request, start_us: int) -> None:
     answered(registry, verb, start, LastSeen(), request.timeout_us, deadline_ns)
 
 
-def _claimed(request: Request, start_us: int | None, stop_us: int | None) -> tuple[Claim, Registry]:
+def _claimed(
+    request: OpenRequest, start_us: int | None, stop_us: int | None
+) -> tuple[Claim, Registry]:
     """A region that includes these moments, and the registry that granted it."""
     registry, layout = past_registry(request), request.scheme.layout
     start = -1 if start_us is None else layout.tick_at(start_us)
@@ -215,7 +217,7 @@ def _claimed(request: Request, start_us: int | None, stop_us: int | None) -> tup
     )
 
 
-def past_registry(request: Request) -> PastRegistry:
+def past_registry(request: OpenRequest) -> PastRegistry:
     """The registry of a request. Raises ConfigError if it grants nothing of the past."""
     url, layout = request.url, request.scheme.layout
     if url.opened_by.maker != "registry" or url.kind == "static":

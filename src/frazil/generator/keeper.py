@@ -52,7 +52,7 @@ class Keeper:
             identity=identity,
             wall_us=clock.wall_us,
             jitter=jitter,
-            request=ask_of,
+            ask_of=ask_of,
             keep_us=keep_us,
             report=self.journal,
         )

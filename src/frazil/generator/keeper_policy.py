@@ -44,7 +44,7 @@ Result = TypeVar("Result")
 Verb: TypeAlias = Callable[[Registry], Any]
 Steps: TypeAlias = Generator[Verb, Any, Result]
 # Arguments: what was last seen, the claim held, the IDs per second.
-RequestFactory: TypeAlias = Callable[[LastSeen, Claim | None, int | None], VerbRequest]
+AskFactory: TypeAlias = Callable[[LastSeen, Claim | None, int | None], VerbRequest]
 
 
 class KeeperPolicy(ABC):
@@ -72,14 +72,14 @@ class KeeperPolicy(ABC):
         identity: ProcessIdentity,
         wall_us: Callable[[], int],
         jitter: Callable[[], float],
-        request: RequestFactory,
+        ask_of: AskFactory,
         keep_us: int,
         report: Report = ignored,
     ) -> None:
         self.walk = walk
         self.identity = identity
         self.jitter = jitter
-        self.request = request
+        self.ask_of = ask_of
         self.report = report
         self.calls = Calls()
         self.closers = Calls()
@@ -226,11 +226,11 @@ class KeeperPolicy(ABC):
     def _grant(self, walk: Walk, want: int) -> Steps[None]:
         """Ask for a new claim, for the walk or, if it has one, to follow it."""
         sent_ns = self.identity.now_ns()
-        request = self.request(self._seen, None, None)
-        reply: Claim | Wait = yield lambda registry: registry.grant(request, want)
-        read_ns = yield from self._note_reply(request, reply, sent_ns)
+        ask = self.ask_of(self._seen, None, None)
+        reply: Claim | Wait = yield lambda registry: registry.grant(ask, want)
+        read_ns = yield from self._note_reply(ask, reply, sent_ns)
         if isinstance(reply, Wait):
-            yield from self._note_wait(request, reply)
+            yield from self._note_wait(ask, reply)
             return
         self.claim, self._renewable, self._looked_ahead = reply, True, False
         self.wait_cause, self.metered = None, (walk.issued, sent_ns)
@@ -241,7 +241,7 @@ class KeeperPolicy(ABC):
         node, clock = claim.slot % self.terms.nodes, claim.time(self.terms)
         walk.adopt(node, claim.start, claim.until, *clock, read_ns, self.identity.era)
 
-    def _note_wait(self, request: VerbRequest, reply: Wait) -> Steps[None]:
+    def _note_wait(self, ask: VerbRequest, reply: Wait) -> Steps[None]:
         """Nothing can be granted now: find out why, and pause."""
         self._granted_ns = self.identity.now_ns() + reply.wait_us * 1000
         self._asked_ns = None
@@ -249,7 +249,7 @@ class KeeperPolicy(ABC):
         if self.wait_cause:  # pragma: no branch - after a throw, Python does not trace it
             why, new = reason(self.state()), self.wait_cause == "new"
             self.report("awaited", wait_us=reply.wait_us, why=why, new=new)
-        if request.seen.sid == self._seen.sid or self._seen.told_us >= request.boot_us:
+        if ask.seen.sid == self._seen.sid or self._seen.told_us >= ask.boot_us:
             wait_us = pause_us(reply, self.terms, self.jitter())
             self._back_off(min(wait_us, self._report_us()))
         # else an earlier process heard of it; so ask again as one that knows
@@ -266,9 +266,9 @@ class KeeperPolicy(ABC):
     def _ask_renewal(self, walk: Walk, claim: Claim, until: int) -> Steps[tuple[Claim | Lost, int]]:
         """Ask for a claim up to ``until``. Returns the reply, and when its clock was read."""
         sent_ns = self.identity.now_ns()
-        request = self.request(self._seen, claim, self._rate_hz(walk))
-        reply: Claim | Lost = yield lambda registry: registry.renew(request, until)
-        return reply, (yield from self._note_reply(request, reply, sent_ns))
+        ask = self.ask_of(self._seen, claim, self._rate_hz(walk))
+        reply: Claim | Lost = yield lambda registry: registry.renew(ask, until)
+        return reply, (yield from self._note_reply(ask, reply, sent_ns))
 
     def _prolong(self, walk: Walk, claim: Claim, read_ns: int, late_ticks: int = 0) -> None:
         self.report("renewed", claim=claim, late_ticks=late_ticks)
@@ -290,16 +290,16 @@ class KeeperPolicy(ABC):
         # A walk that closed before it could adopt this claim knows only an earlier one.
         used = max(used, claim.start)
         sent_ns = self.identity.now_ns()
-        request = self.request(self._seen, claim, None)
-        reply: LastSeen | Lost = yield lambda registry: registry.release(request, used)
-        yield from self._note_reply(request, reply, sent_ns)
+        ask = self.ask_of(self._seen, claim, None)
+        reply: LastSeen | Lost = yield lambda registry: registry.release(ask, used)
+        yield from self._note_reply(ask, reply, sent_ns)
         self.report("given_back", claim=claim, used=used)
 
     def _note_reply(
-        self, request: VerbRequest, reply: Claim | Wait | Lost | LastSeen, sent_ns: int
+        self, ask: VerbRequest, reply: Claim | Wait | Lost | LastSeen, sent_ns: int
     ) -> Steps[int]:
         """The registry has answered: note it. Returns when the registry read its clock."""
-        memory = remembered(request, reply, self.identity.now_ns() // 1000, self.terms)
+        memory = remembered(ask, reply, self.identity.now_ns() // 1000, self.terms)
         if self.trouble is not None:
             self.report("back", since_us=self.trouble_since_us)
         if is_loss(self._seen.sid, memory.sid):

@@ -32,7 +32,7 @@ from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import closed, outlook
 from frazil.generator.keeper import Keeper
 from frazil.generator.order import After, Marks, Order, rises
-from frazil.generator.request import Duration, Request, patience_us, walk_arguments
+from frazil.generator.request import Duration, OpenRequest, patience_us, walk_arguments
 from frazil.generator.status import MARGIN_MOST_S, Status, freed, open_generators
 from frazil.inputs.duration import offset_text
 from frazil.system import clock
@@ -63,7 +63,7 @@ else:
 class KeptWalk(_Base):
     """A walk through the claims that its keeper gets from the registry. Threads may share it."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: OpenRequest) -> None:
         seed = int.from_bytes(os.urandom(6), "big") if request.scattered else None
         super().__init__(ProcessIdentity(), *walk_arguments(request.scheme, request.lead_us, seed))
         self.rising = rises(request.scheme)

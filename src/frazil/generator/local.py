@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil.generator.generator import Endless, Generator
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.request import Duration, Request, refuse_full
+from frazil.generator.request import Duration, OpenRequest, refuse_full
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count
 from frazil.system.imports import load
@@ -40,7 +40,7 @@ class LocalGenerator(_Base, Endless, Generator):
 
     _walk: KeptWalk
 
-    def __init__(self, config: Request) -> None:
+    def __init__(self, config: OpenRequest) -> None:
         refuse_full(config.scheme)
         self._walk = KeptWalk(config)
         super().__init__(self._walk)
@@ -123,7 +123,7 @@ class LocalGenerator(_Base, Endless, Generator):
         )
 
 
-def open_request(request: Request) -> Generator:
+def open_request(request: OpenRequest) -> Generator:
     """The generator of a request. Contacts nothing until the first ID is requested."""
     if request.url.opened_by.maker == "registry":
         return LocalGenerator(request)

@@ -15,7 +15,7 @@ from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.errors import FrazilError, RegistryUnavailable
 from frazil.generator.journal import Journal
 from frazil.generator.pacing import Retries, pause_us, report_us
-from frazil.generator.request import Request, walk_arguments
+from frazil.generator.request import OpenRequest, walk_arguments
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import check_count
 from frazil.registries.base import Registry, reading_ns
@@ -37,7 +37,7 @@ Reply = TypeVar("Reply", bound=Claim | Lost | LastSeen)
 _LEAST_S = 0.1  # a registry has this time to answer, even with a shorter timeout
 
 
-def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> list[int]:
+def mint(n: int, request: OpenRequest, registry: Registry, guard_us: int = 0) -> list[int]:
     """``n`` unique IDs, in order; see ``frazil.mint`` for the moments and the errors.
 
     guard_us: how much longer than the timeout it may wait for a registry that says to wait. In a

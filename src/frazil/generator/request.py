@@ -21,7 +21,7 @@ KEEP_US = 60_000_000  # how long a generator keeps its claim after its last ID, 
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class OpenRequest:
     """The arguments of ``open``. Generators of equal requests share nothing else.
 
     scattered: whether the sequence of a tick begins at a random number. block: None for the default

@@ -19,7 +19,7 @@ from frazil.generator.generator import AsyncGenerator, Endless, Generator
 from frazil.generator.journal import StoreJournal
 from frazil.generator.order import After, Marks, Order, Seen
 from frazil.generator.pacing import Retries
-from frazil.generator.request import Duration, Request, patience_us, refuse_full
+from frazil.generator.request import Duration, OpenRequest, patience_us, refuse_full
 from frazil.generator.status import Status, freed, open_generators
 from frazil.inputs.arguments import check_count
 from frazil.remote.prefetch import Prefetch
@@ -139,7 +139,7 @@ class _Living(Generic[LifeT]):
 
     def __init__(self, config: Any) -> None:
         refuse_full(config.request.scheme)
-        self.config: Request = config.request
+        self.config: OpenRequest = config.request
         self.scheme: Scheme = config.request.scheme
         self._config = config
         self._closed = False

@@ -32,7 +32,7 @@ from frazil.claims.claim import Snapshot, layout_mismatch
 from frazil.errors import FrazilError, Misuse, RegistryUnavailable
 from frazil.generator.awaiting import wait_through
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.generator.status import Status
 from frazil.inputs.masking import masked
 from frazil.registries.commands import init_command
@@ -73,7 +73,7 @@ class RecordCache:
     that was answered; None before.
     """
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: OpenRequest) -> None:
         self._registry = request.connect()
         self.terms = self._registry.terms
         self._thread = ThreadPoolExecutor(1, f"frazil-look-{request.namespace}")
@@ -118,7 +118,7 @@ class ServedNamespace:
     whether it is red until its first claim, as no worker is that replaces another.
     """
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: OpenRequest) -> None:
         self.name = request.namespace
         self.scheme = request.scheme
         self.names = {"namespace": self.name, "scheme": self.scheme.name}

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar, Unpack
 
 from frazil.errors import ConfigError, LayoutExhausted, Misuse
-from frazil.generator.request import Request, refuse_full
+from frazil.generator.request import OpenRequest, refuse_full
 from frazil.inputs.duration import duration_us
 from frazil.inputs.keys import read_keys
 from frazil.inputs.masking import masked
@@ -193,7 +193,7 @@ class Settings:
     A layout may be full: a worker that begins after its end serves the other namespaces.
     """
 
-    namespaces: tuple[Request, ...]
+    namespaces: tuple[OpenRequest, ...]
     host: str = "127.0.0.1"
     port: int = 8080
     resp_port: int | None = None
@@ -322,14 +322,14 @@ def _client_timeout_us(table: Table) -> int:
     return client_timeout_us
 
 
-def _connected(url: str, scheme: Scheme, **options: Unpack[OpenOptions]) -> Request:
+def _connected(url: str, scheme: Scheme, **options: Unpack[OpenOptions]) -> OpenRequest:
     """The request of a namespace. Raises ConfigError for values that its registry never grants."""
     request = make_request(url, scheme, **options)
     request.connect()
     return request
 
 
-def _namespace(names: Table, name: str, values: object, url: str | None) -> Request:
+def _namespace(names: Table, name: str, values: object, url: str | None) -> OpenRequest:
     if not NAME.fullmatch(name):
         raise names.error_at(name, f"a namespace must be named with {NAME_RULE}")
     if not isinstance(values, dict):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from frazil.errors import ClaimLost
 from frazil.generator.history import past_registry
 from frazil.generator.local import open_request
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.inputs.url import UrlInput
 from frazil.minting import make_request
 from frazil.opening import TaskOptions
@@ -41,7 +41,7 @@ class Attempt:
     ``time_column``: the column of the rows' moments, for IDs of the past.
     """
 
-    request: Request
+    request: OpenRequest
     column: str
     kind: str
     is_complete: Callable[[], bool] | None = None

@@ -11,7 +11,7 @@ from frazil.errors import ConfigError
 from frazil.generator.generator import Generator
 from frazil.generator.history import History
 from frazil.generator.local import open_request
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def check_generator(ids: object, *, timed: bool = False) -> None:
         raise ConfigError(f"ids must be {what}, not {type(ids).__name__}")
 
 
-def opened(request: Request, time_column: str | None) -> Generator | History:
+def opened(request: OpenRequest, time_column: str | None) -> Generator | History:
     """What makes the IDs of rows: of now, or of their own moments if they have a column of these.
 
     A history claims its region with its first row, so that a table without any uses up none.

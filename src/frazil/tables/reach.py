@@ -12,7 +12,7 @@ Limits: a name that means another server on each host, through DNS or /etc/hosts
 import re
 
 from frazil.errors import ConfigError
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 
 _LOOPBACK = re.compile(
     r"(localhost|.*\.localhost|127(\.\d+){0,3}|0(\.0){0,3}|::1?|)", re.IGNORECASE
@@ -25,7 +25,7 @@ def is_loopback(host: str) -> bool:
     return bool(found and _LOOPBACK.fullmatch(found[1] or found[2] or ""))
 
 
-def check_reach(request: Request, engine: str, *, one_host: bool) -> None:
+def check_reach(request: OpenRequest, engine: str, *, one_host: bool) -> None:
     """Raise ConfigError unless the workers of an engine may all claim at the request's URL.
 
     one_host: whether all workers run on the host of the caller, now and later.
@@ -46,7 +46,7 @@ def check_reach(request: Request, engine: str, *, one_host: bool) -> None:
         )
 
 
-def _refused(request: Request, reason: str) -> ConfigError:
+def _refused(request: OpenRequest, reason: str) -> ConfigError:
     return ConfigError(
         f"{request.url} cannot be shared: {reason}; use a server that every worker reaches by the "
         "same name, like redis://ids.example:6379, or postgresql:, etcd:, icicle:, http:",

@@ -16,7 +16,7 @@ from frazil.claims.claim import Claim, Lost
 from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
 from frazil.generator import awaiting, calls, keeper, kept_walk, local
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.registries.base import RecordRegistry
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
@@ -195,7 +195,7 @@ def carried() -> None:
     local.LocalGenerator.__reduce__ = state
 
 
-def _carry(config: Request, claim: Any) -> local.LocalGenerator:
+def _carry(config: OpenRequest, claim: Any) -> local.LocalGenerator:
     ids = local.LocalGenerator(config)
     walk = ids._walk
     terms = walk.registry.terms

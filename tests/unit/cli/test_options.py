@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from frazil.cli._options import is_default, request_options, scheme_options
 from frazil.errors import ConfigError
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.schemes.scheme import Scheme, scheme
 
 
@@ -22,15 +22,15 @@ def show(*, scheme: Scheme) -> None:
 @click.command
 @request_options
 @click.option("--lead")
-def request(*, request: Request) -> None:
+def request(*, request: OpenRequest) -> None:
     show.got = request
 
 
-def run(command: click.Command, args: tuple[str, ...]) -> Scheme | Request:
+def run(command: click.Command, args: tuple[str, ...]) -> Scheme | OpenRequest:
     result = CliRunner().invoke(command, args, standalone_mode=False)
     if result.exception:
         raise result.exception
-    got: Scheme | Request = show.got
+    got: Scheme | OpenRequest = show.got
     return got
 
 
@@ -38,7 +38,7 @@ def chosen(*args: str) -> Scheme:
     return run(show, args)
 
 
-def requested(*args: str) -> Request:
+def requested(*args: str) -> OpenRequest:
     return run(request, args)
 
 

@@ -25,7 +25,7 @@ from frazil.cli._options import typed_command
 from frazil.cli.show import terminal
 from frazil.cli.show.doctor_report import Report, round_trip, show_reports
 from frazil.errors import FrazilError
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.inputs.duration import duration_text
 from frazil.inputs.kinds import KINDS
 from frazil.registries.base import terms_of
@@ -87,7 +87,7 @@ def _duplicate_shards(found: Sequence[_ShardState]) -> list[str]:
     ]
 
 
-def initialise(request: Request, *, shard: int | None, auto: bool, new: bool) -> None:
+def initialise(request: OpenRequest, *, shard: int | None, auto: bool, new: bool) -> None:
     """Assign a shard to each server, and print them. Raises an error if a shard is in doubt."""
     config = configure_icicle(request)
     declared = list(config.shards)
@@ -174,7 +174,7 @@ def _free(found: Sequence[_ShardState], owners: dict[int, set[str]]) -> list[int
     return wanted
 
 
-def show_shards(request: Request, *, as_json: bool) -> None:
+def show_shards(request: OpenRequest, *, as_json: bool) -> None:
     """List the servers and their shards.
 
     Raises Failure if two have the same shard, and the error of a server if none answers.
@@ -192,7 +192,7 @@ def show_shards(request: Request, *, as_json: bool) -> None:
         raise Failure("; ".join(duplicates))
 
 
-def _show_next_step(found: Sequence[_ShardState], request: Request) -> None:
+def _show_next_step(found: Sequence[_ShardState], request: OpenRequest) -> None:
     """How to give a shard to servers that have none."""
     if not any(each.state and each.shard is None for each in found):
         return
@@ -234,7 +234,7 @@ def _table(found: Sequence[_ShardState], scheme: Scheme) -> "RenderableType":
     return table
 
 
-def examine_pool(request: Request, *, as_json: bool) -> None:
+def examine_pool(request: OpenRequest, *, as_json: bool) -> None:
     """Show the findings of each server. Raises Failure if one of them is bad."""
     found = _shard_states(configure_icicle(request))
     duplicates = [Finding("shards", "bad", each) for each in _duplicate_shards(found)]

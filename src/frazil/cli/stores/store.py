@@ -5,12 +5,12 @@ import click
 from frazil.claims.claim import Snapshot, layout_mismatch
 from frazil.cli.show.terminal import wrapped
 from frazil.errors import ConfigError
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.registries.base import Registry
 from frazil.registries.memory import MemoryRegistry
 
 
-def persistent(request: Request) -> Registry:
+def persistent(request: OpenRequest) -> Registry:
     """The registry of a request; ConfigError if its claims are in the memory of one process."""
     registry = request.connect()
     if isinstance(registry, MemoryRegistry):

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from frazil.errors import ConfigError
-from frazil.generator.request import KEEP_US, Request
+from frazil.generator.request import KEEP_US, OpenRequest
 from frazil.inputs.url import Url, host_port
 
 NONCE = "frazil-nonce"
@@ -28,7 +28,7 @@ _PREFETCH_MOST = 100_000
 class ServiceConfig:
     """How to call a service. base: the URL before ``/v1``. token: "" if there is none."""
 
-    request: Request
+    request: OpenRequest
     base: str
     namespace: str
     prefetch: int
@@ -60,7 +60,7 @@ class ServiceConfig:
         return f"{self.base}/v1/{self.namespace}/ids?n={n}", headers
 
 
-def configure_service(request: Request) -> ServiceConfig:
+def configure_service(request: OpenRequest) -> ServiceConfig:
     """Return the configuration for a request. Contacts nothing. Raises ConfigError."""
     request.refuse(
         "a service takes no {}=; set it in the configuration of the service",

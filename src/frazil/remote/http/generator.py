@@ -16,7 +16,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any, Self
 
 from frazil.generator.generator import AsyncGenerator, Generator
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.inputs.url import host_port
 from frazil.remote.base import Served
 from frazil.remote.http.calls import ServiceCalls
@@ -151,13 +151,13 @@ class ServiceGenerator(Served[_Life]):
             self.close()
 
 
-def open_generator(request: Request) -> Generator:
+def open_generator(request: OpenRequest) -> Generator:
     """Open a generator. Raises ConfigError; contacts nothing."""
     load("encodings.idna")  # the first call would import it: see frazil.system.imports
     return ServiceGenerator(configure_service(request))
 
 
-def open_async_generator(request: Request) -> AsyncGenerator:
+def open_async_generator(request: OpenRequest) -> AsyncGenerator:
     """Open a generator for asyncio. If aiohttp is missing, this fails and not the first ID."""
     from frazil.remote.http.async_generator import AsyncService
 

@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil.errors import ConfigError, FrazilError
-from frazil.generator.request import KEEP_US, Request
+from frazil.generator.request import KEEP_US, OpenRequest
 from frazil.inputs.duration import duration_text
 from frazil.inputs.url import Options, Url, whole
 from frazil.redis_link.access import Access, access_of, shown
@@ -34,7 +34,7 @@ TIMEOUT_US = 1_000_000
 class IcicleConfig:
     """How to call a pool. shards: those of the servers, if the URL declares them."""
 
-    request: Request
+    request: OpenRequest
     accesses: tuple[Access, ...]
     shards: tuple[int, ...]
     prefetch: int
@@ -58,7 +58,7 @@ class IcicleConfig:
         ]
 
 
-def configure_icicle(request: Request) -> IcicleConfig:
+def configure_icicle(request: OpenRequest) -> IcicleConfig:
     """Return the configuration for a request. Contacts nothing. Raises ConfigError."""
     url, scheme, namespace = request.url, request.scheme, request.namespace
     request.refuse(

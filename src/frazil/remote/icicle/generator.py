@@ -4,7 +4,7 @@ With ``?prefetch=N``, single IDs for threads come from a buffer of up to N (see 
 """
 
 from frazil.generator.generator import AsyncGenerator, Generator
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.redis_link.access import driver
 from frazil.redis_link.async_link import AsyncLink
 from frazil.remote.base import AsyncServed, Served
@@ -31,13 +31,13 @@ class IcicleGenerator(Served[_Life]):
     _life_of = _Life
 
 
-def open_generator(request: Request) -> Generator:
+def open_generator(request: OpenRequest) -> Generator:
     """Open a generator. Raises ConfigError; contacts nothing."""
     driver()  # if it is missing, this fails here and not at the first ID
     return IcicleGenerator(configure_icicle(request))
 
 
-def open_async_generator(request: Request) -> AsyncGenerator:
+def open_async_generator(request: OpenRequest) -> AsyncGenerator:
     """Open a generator for asyncio."""
     driver()
     icicle_script()  # read here, and not in the event loop

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from frazil.django.checks import to_set_up
 from frazil.django.declared import DEFAULT, Declaration, declarations, declared
 from frazil.errors import FrazilError
-from frazil.generator.request import Request
+from frazil.generator.request import OpenRequest
 from frazil.initialising import HowToBegin, initialise
 from frazil.layout.drawing import draw
 
@@ -39,7 +39,7 @@ class Command(BaseCommand):
     def _init(self, options: dict[str, Any]) -> None:
         new = options["new"]
 
-        def begin(request: Request) -> bool:
+        def begin(request: OpenRequest) -> bool:
             if new and request.connect().look() is not None:
                 return False
             return initialise(request, HowToBegin(new=new, if_missing=not new))
