@@ -12,6 +12,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 import pytest
@@ -21,6 +22,7 @@ from hypothesis import settings
 from frazil.generator import store_thread
 from frazil.registries import memory, shared_links
 from frazil.system import uninterrupted
+from tests import needs
 from tests.markers import LONG, is_in, longest_first, marks
 
 QUICK = "not long and not nightly"
@@ -72,6 +74,27 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(name)
     if "cluster" in getattr(item, "fixturenames", ()):
         item.add_marker("long")
+
+
+def _skipped_for_a_package(report: Any, call: pytest.CallInfo[object]) -> Any:
+    reason = needs.lacks(call.excinfo.value) if call.excinfo else None
+    if reason:
+        report.outcome = "skipped"
+        report.longrepr = (needs.__file__, 1, reason)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Iterator[pytest.CollectReport]:
+    """A file that cannot be imported here for want of a package is skipped."""
+    report = yield
+    return _skipped_for_a_package(report, report.call)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[object]) -> Iterator[pytest.TestReport]:
+    """So is a test that ended for want of one."""
+    return _skipped_for_a_package((yield), call)
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,13 +1,15 @@
 """What a test needs from outside Python's standard library: present, or said to be missing.
 
 A test that quietly skips is a test that may never run. Away from CI a missing tool skips the test
-and the reason names the tool; with ``CI=true`` it is a failure.
+and the reason names the tool; with ``CI=true`` it is a failure. So does a missing package, by which
+a test or its module ended: not every package can be had for every Python.
 """
 
 import importlib.util
 import os
 import shutil
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -27,3 +29,17 @@ def needs(name: str, why: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason, allow_module_level=True)
+
+
+def lacks(error: BaseException | None) -> str | None:
+    """The reason to skip what ended with this error, if a package is not installed; else None.
+
+    In CI always None, and the error stays. A module that a test hides is installed all the same.
+    """
+    while error is not None and os.environ.get("CI") != "true":
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            package = error.name.partition(".")[0]
+            if PathFinder.find_spec(package) is None:
+                return f"needs the package {package!r}, which is not installed here"
+        error = error.__cause__
+    return None

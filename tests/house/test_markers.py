@@ -1,5 +1,11 @@
-"""Markers are on all tests that they are for, and the tables of them name what is there."""
+"""Markers are on all tests that they are for, and the tables of them name what is there.
 
+And what is skipped says why.
+"""
+
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +56,42 @@ def test_each_share_begins_with_what_takes_long(workers):
     for worker in range(workers):
         assert names[ordered[begin]] == f"tests/{FIRST[worker]}::test"
         begin += (len(names) - begin) // (workers - worker)
+
+
+NO_MODULE = "import no_such_file"
+NO_PACKAGE = """
+import sys
+
+def test_that_needs_it():
+    try:
+        import no_such_test.part
+    except ImportError as error:
+        raise ValueError("as frazil says it") from error
+
+def test_that_fails_without_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pytest", None)
+    import pytest
+"""
+
+
+@pytest.mark.parametrize(
+    ("ci", "ends"), [("", "1 failed, 2 skipped"), ("true", "2 failed, 1 error")]
+)
+def test_a_package_that_is_not_installed(tmp_path, ci, ends):
+    """Not every Python has each of them: a test skips and names it, where CI fails."""
+    (tmp_path / "test_file.py").write_text(NO_MODULE)
+    (tmp_path / "test_two.py").write_text(NO_PACKAGE)
+    (tmp_path / "pytest.ini").touch()
+    options = ["-rs", "-ptests.conftest", "--continue-on-collection-errors"]
+    options += [f"-c{tmp_path}/pytest.ini", f"--rootdir={tmp_path}"]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(tmp_path)],
+        cwd=TESTS.parent,
+        env=os.environ | {"CI": ci, "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ends in run.stdout, run.stdout + run.stderr
+    assert ci or all(f"'no_such_{what}'" in run.stdout for what in ("file", "test"))
