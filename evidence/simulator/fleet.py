@@ -20,7 +20,7 @@ import heapq
 import random
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import frazil
 from evidence.simulator.indexed import IndexedSlots
@@ -84,7 +84,7 @@ class Fleet:
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._floors: dict[int, int] = {}
         terms = terms_of(_SCHEME, round(plan.horizon_s * 1e6))
-        self.terms = replace(terms, slots=range(plan.slots))  # a share, as of several servers
+        self.terms = terms._replace(slots=range(plan.slots))  # a share, as of several servers
         self.record = Record(slots=IndexedSlots())
         ask = VerbRequest(LastSeen(), _START_US, "start")
         self.record.initialise(self.terms, ask, _START_US, "1", 0)

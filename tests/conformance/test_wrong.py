@@ -4,7 +4,6 @@ Those whose rule is about claims stand in ``wrong``; here are those about counti
 """
 
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -105,7 +104,7 @@ class NoticesOnce(Record):
 
     def begin_verb(self, terms, ask, *rest):
         if ask.seen in self.heard:
-            ask = replace(ask, seen=LastSeen())
+            ask = ask._replace(seen=LastSeen())
         self.heard.add(ask.seen)
         return super().begin_verb(terms, ask, *rest)
 
@@ -173,7 +172,7 @@ class NeverShares(Record):
 class WaitsTooShort(Record):
     def grant(self, *arguments):
         reply = super().grant(*arguments)
-        return reply if isinstance(reply, Claim) else replace(reply, wait_us=1)
+        return reply if isinstance(reply, Claim) else reply._replace(wait_us=1)
 
 
 @wrong(
@@ -183,13 +182,13 @@ class ForgetsWhoAsked(Record):
     """Answers every grant with a token of its own."""
 
     def grant(self, terms, ask, *rest):
-        return super().grant(terms, replace(ask, token=f"own {self.revision}"), *rest)
+        return super().grant(terms, ask._replace(token=f"own {self.revision}"), *rest)
 
 
 @wrong("holdings_tell_who_holds_what")
 class NamesNoHolder(Record):
     def grant(self, terms, ask, *rest):
-        return super().grant(terms, replace(ask, holder=""), *rest)
+        return super().grant(terms, ask._replace(holder=""), *rest)
 
 
 @wrong("missing_counters_are_errors")
@@ -205,7 +204,7 @@ class CountsFromZero(Record):
 class CountsOnFromAnOlderCopy(Record):
     def _refuse_loss(self, ask, incarnation):
         if self.sid:
-            ask = replace(ask, seen=LastSeen())
+            ask = ask._replace(seen=LastSeen())
         super()._refuse_loss(ask, incarnation)
 
 
@@ -222,7 +221,7 @@ class ForgetsItsMembers(Record):
     """A member of the lost counter never continues."""
 
     def _refuse_loss(self, ask, incarnation):
-        super()._refuse_loss(replace(ask, seen=ask.seen._replace(reach=0)), incarnation)
+        super()._refuse_loss(ask._replace(seen=ask.seen._replace(reach=0)), incarnation)
 
 
 @wrong("lost_counters_start_beyond_all_that_is_known")
@@ -251,7 +250,7 @@ class CountsBack(Record):
 @wrong("counters_end")
 class CountsPastTheEnd(Record):
     def grant(self, terms, *rest):
-        return super().grant(terms if terms.timed else replace(terms, end=1 << 62), *rest)
+        return super().grant(terms if terms.timed else terms._replace(end=1 << 62), *rest)
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -51,7 +51,7 @@ class NoTokenForRelease(Record):
 
 def _with_the_token_of_the_slot(record, ask: VerbRequest) -> VerbRequest:
     token = record.slots.get(ask.held.slot).token
-    return replace(ask, held=replace(ask.held, token=token)) if token else ask
+    return ask._replace(held=ask.held._replace(token=token)) if token else ask
 
 
 @wrong("renewal_takes_the_until", "older_copies_are_noticed_until_written")
@@ -59,7 +59,7 @@ class NoUntilForRenewal(Record):
     def renew(self, terms, ask, reading_us, incarnation, until):
         right = self.slots.get(ask.held.slot).until
         if ask.held.until < right:
-            ask = replace(ask, held=replace(ask.held, until=right))
+            ask = ask._replace(held=ask.held._replace(until=right))
         return super().renew(terms, ask, reading_us, incarnation, until)
 
 
@@ -144,32 +144,32 @@ class TokensOutliveALoss(Record):
 @wrong("members_remember_the_revision", "older_copies_are_noticed", "older_counters_are_refused")
 class DeafToTheRevision(Record):
     def begin_verb(self, terms, ask, *rest):
-        return super().begin_verb(terms, replace(ask, seen=ask.seen._replace(revision=0)), *rest)
+        return super().begin_verb(terms, ask._replace(seen=ask.seen._replace(revision=0)), *rest)
 
 
 @wrong("members_remember_what_they_hold", "lost_claims_are_not_given_back")
 class DeafToTheUntil(Record):
     def _is_loss(self, terms, ask, incarnation):
-        return super()._is_loss(terms, replace(ask, held=None), incarnation)
+        return super()._is_loss(terms, ask._replace(held=None), incarnation)
 
 
 @wrong("members_remember_the_clock", "members_continue_the_clock")
 class DeafToTheClock(Record):
     def begin_verb(self, terms, ask, *rest):
-        return super().begin_verb(terms, replace(ask, seen=ask.seen._replace(now_us=0)), *rest)
+        return super().begin_verb(terms, ask._replace(seen=ask.seen._replace(now_us=0)), *rest)
 
 
 @wrong("members_remember_the_reach")
 class DeafToTheReach(Record):
     def _heed(self, terms, ask, now_us):
-        super()._heed(terms, replace(ask, seen=ask.seen._replace(reach=0)), now_us)
+        super()._heed(terms, ask._replace(seen=ask.seen._replace(reach=0)), now_us)
 
 
 @wrong("members_continue_the_clock")
 class TakesTheClockAsItWas(Record):
     def begin_verb(self, terms, ask, *rest):
         stopped = ask.seen._replace(sent_us=ask.boot_us)
-        return super().begin_verb(terms, replace(ask, seen=stopped), *rest)
+        return super().begin_verb(terms, ask._replace(seen=stopped), *rest)
 
 
 @wrong("late_members_close_nothing")
@@ -195,7 +195,7 @@ class GrantsBeyondTheHorizon(Record):
     def grant(self, terms, ask, reading_us, incarnation, want):
         reply = super().grant(terms, ask, reading_us, incarnation, want)
         if isinstance(reply, Claim) and terms.timed:
-            reply = replace(reply, until=reply.start + want)
+            reply = reply._replace(until=reply.start + want)
             self.slots.put(reply.slot, self.slots.get(reply.slot)._replace(until=reply.until))
         return reply
 
@@ -206,14 +206,14 @@ class RenewsBeyondTheHorizon(Record):
         reply = super().renew(terms, ask, reading_us, incarnation, until)
         if isinstance(reply, Claim) and terms.timed:
             self.slots.put(reply.slot, self.slots.get(reply.slot)._replace(until=until))
-            reply = replace(reply, until=until)
+            reply = reply._replace(until=until)
         return reply
 
 
 @wrong("first_readings_take_a_witness", "steps_forward_take_a_witness")
 class NoWitness(Record):
     def _read_clock(self, terms, ask, reading_us):
-        return super()._read_clock(terms, replace(ask, witness_us=reading_us), reading_us)
+        return super()._read_clock(terms, ask._replace(witness_us=reading_us), reading_us)
 
 
 @wrong("strangers_are_refused", "missing_counters_are_errors")

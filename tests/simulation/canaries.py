@@ -1,7 +1,5 @@
 """The code under test with one rule broken: each must be caught by the simulator."""
 
-from dataclasses import replace
-
 from evidence.simulator import Parts
 from evidence.simulator.network import SimulatedRegistry
 from frazil.claims.claim import Claim, LastSeen, Wait
@@ -41,7 +39,7 @@ class NoMemory(Record):
     """The members' memory is ignored."""
 
     def begin_verb(self, terms, ask, *arguments):
-        return super().begin_verb(terms, replace(ask, seen=LastSeen(), held=None), *arguments)
+        return super().begin_verb(terms, ask._replace(seen=LastSeen(), held=None), *arguments)
 
 
 class HorizonOff(Record):
@@ -214,7 +212,7 @@ class CountersStartAnew(Record):
         if not (terms.timed or self.sid):
             self._set_identity(terms, ask, incarnation)
         if not terms.timed:
-            self.incarnation, ask = incarnation, replace(ask, seen=LastSeen())
+            self.incarnation, ask = incarnation, ask._replace(seen=LastSeen())
         return super().begin_verb(terms, ask, reading_us, incarnation)
 
 
@@ -273,7 +271,7 @@ class SharesASlot(SimulatedRegistry):
         for shelf in range(1, count):
             terms = self._shares[shelf]
             slots = range(terms.slots.start - 1, terms.slots.stop)
-            self._shares[shelf] = replace(terms, slots=slots)
+            self._shares[shelf] = terms._replace(slots=slots)
 
 
 CANARIES = {

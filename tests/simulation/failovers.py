@@ -14,7 +14,7 @@ class FirstDecides(Record):
 
     def begin_verb(self, terms, ask, *arguments):
         guard = self.guard
-        bare = replace(ask, seen=ask.seen._replace(sent_us=ask.boot_us, reach=0))
+        bare = ask._replace(seen=ask.seen._replace(sent_us=ask.boot_us, reach=0))
         now_us = super().begin_verb(terms, bare, *arguments)
         if self.guard > guard:
             self.guard -= terms.wait_ticks - terms.horizon_ticks
@@ -54,7 +54,7 @@ class StoppedClock(Record):
 
     def begin_verb(self, terms, ask, *arguments):
         seen = ask.seen._replace(sent_us=ask.boot_us, reach=0)
-        return super().begin_verb(terms, replace(ask, seen=seen, held=None), *arguments)
+        return super().begin_verb(terms, ask._replace(seen=seen, held=None), *arguments)
 
 
 class LostAndSilent(TimedPolicy):

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from frazil.claims.claim import Claim, LastSeen, Wait
@@ -20,7 +19,7 @@ def granted(registry: Registry, want: int = 5, wait: Callable[[int], None] | Non
     seen, passed_us = LastSeen(), 0
     while True:
         ask = ask_of(seen)
-        ask = replace(ask, boot_us=ask.boot_us + passed_us)
+        ask = ask._replace(boot_us=ask.boot_us + passed_us)
         reply = registry.grant(ask, want)
         if isinstance(reply, Claim):
             return reply

@@ -3,7 +3,6 @@
 import os
 import pickle
 import threading
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from types import SimpleNamespace
 
@@ -312,7 +311,7 @@ def test_independent_stores(tmp_path):
     whole = connect("memory:", "parts", ICICLE)
     parts = [connect(f"memory:{n}", "parts", ICICLE) for n in range(2)]
     for n, part in enumerate(parts):
-        part.terms = replace(share_terms(whole.terms, n, 2), namespace="parts")
+        part.terms = share_terms(whole.terms, n, 2)._replace(namespace="parts")
     registry = PartitionedRegistry("memory:0,1", whole.terms, parts)
     frazil.declare_past(registry=registry, start="2020-01-01")
     assert registry.look().past_from == whole.terms.tick_at(1577836800_000_000)

@@ -3,7 +3,6 @@
 import random
 import threading
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
 from frazil import scheme
@@ -149,7 +148,7 @@ def renewal_takes_the_token(trial: Trial) -> None:
     """I1: only its holder can extend a claim."""
     a, b = trial.members(2)
     claim = a.grant(20)
-    reply = b.renew(replace(claim, token=_FORGED), claim.until + 5)
+    reply = b.renew(claim._replace(token=_FORGED), claim.until + 5)
     demand(isinstance(reply, Lost), "a claim was renewed with another token")
     demand_claim(a.renew(claim, claim.until + 5), "after that, its holder could not renew it")
 
@@ -181,7 +180,7 @@ def release_takes_the_token(trial: Trial) -> None:
     a, b, c = trial.members(3)
     claim = a.grant(2)
     trial.sleep_us(3 * a.terms.tick_us)
-    forged = b.release(replace(claim, token=_FORGED), claim.start)
+    forged = b.release(claim._replace(token=_FORGED), claim.start)
     demand(isinstance(forged, Lost), "a claim was given back with another token")
     for _ in range(2 * len(a.terms.slots)):
         b.grant(20)
@@ -226,7 +225,7 @@ def mint_leaves_no_token(trial: Trial) -> None:
     demand(claim.token == "", "minted ticks have a token")
     demand(claim.until - claim.start == 3, f"a mint of 3 ticks was {claim}")
     demand(not any(h.held for h in a.registry.holdings()), "minted ticks are held")
-    mine = replace(claim, token=ask.token)
+    mine = claim._replace(token=ask.token)
     demand(isinstance(a.renew(mine, claim.until + 3), Lost), "minted ticks were renewed")
     demand(isinstance(a.release(mine, claim.start), Lost), "minted ticks were given back")
     with suppress(ConfigError):  # also correct

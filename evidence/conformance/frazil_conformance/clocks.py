@@ -1,6 +1,5 @@
 """Checks of the contract: now never goes back, and a step forward needs a second clock."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 from frazil.claims.claim import Lost
@@ -35,7 +34,7 @@ def _demand_clock_error(member: Member, verb: str, witness_off_us: int) -> None:
     If the registry has several stores, that of the claim counts as away, and a renewal gets Lost.
     """
     ask = member.ask(member.claim if verb == "renew" else None)
-    ask = replace(ask, witness_us=ask.witness_us + witness_off_us)
+    ask = ask._replace(witness_us=ask.witness_us + witness_off_us)
     try:
         reply = member.send(verb, ask, (1 << 40) if verb == "renew" else 5)
     except ClockError:

@@ -5,7 +5,6 @@ that sees it fails for another reason, nothing is saved. So in the last checks v
 loss, and the next verb must still notice it.
 """
 
-from dataclasses import replace
 from functools import partial
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
@@ -93,7 +92,7 @@ def members_remember_what_they_hold(trial: Trial) -> None:
     """I2: a member whose claim reaches beyond the slot's floor reveals a loss."""
     a, b = trial.sharers(2)
     claim = a.grant(5)
-    longer = replace(claim, until=claim.until + a.horizon_ticks // 2)
+    longer = claim._replace(until=claim.until + a.horizon_ticks // 2)
     reply = a.renew(longer, longer.until + 1)
     demand(isinstance(reply, Lost), "a claim that the record does not contain was renewed")
     floor = max(longer.until, a.terms.tick_at(a.seen.now_us) + a.horizon_ticks)
@@ -171,7 +170,7 @@ def lost_claims_are_not_given_back(trial: Trial) -> None:
     _lose(b)
     taken = b.grant(5).slot
     claim = next((claim for claim in claims if claim.slot != taken), claims[0])
-    longer = replace(claim, until=a.terms.tick_at(b.seen.now_us) + 4 * a.horizon_ticks)
+    longer = claim._replace(until=a.terms.tick_at(b.seen.now_us) + 4 * a.horizon_ticks)
     renewed = a.renew(longer, longer.until)
     demand(isinstance(renewed, Lost), "a claim that the record does not contain was renewed")
     for member in (c, b):
@@ -305,7 +304,7 @@ def lost_states_are_noticed_until_written(trial: Trial) -> None:
     for _ in range(2):
         newcomer.registry.look()
         ask = newcomer.ask()
-        astray = replace(ask, witness_us=ask.witness_us + HOUR_US)
+        astray = ask._replace(witness_us=ask.witness_us + HOUR_US)
         attempt = partial(newcomer.registry.grant, astray, 5)
         demand_refused(attempt, "a wrong clock was accepted", _REFUSALS)
     _demand_noticed(newcomer)

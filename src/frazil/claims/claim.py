@@ -15,7 +15,6 @@ Units: ``_ticks`` and plain axis values count from the layout's epoch; ``_us`` a
 """
 
 import re
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from frazil.errors import ConfigError
@@ -24,8 +23,7 @@ from frazil.system.digest import digest
 _PAST = re.compile(r" \| past from (\d+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(NamedTuple):
     """The constants of a namespace.
 
     identity: fingerprint of the numbers (layout, constants, shuffle). layout: its text, for error
@@ -44,13 +42,8 @@ class Terms:
     tick_us: int
     epoch_us: int
     horizon_ticks: int
-    namespace: str = field(default="", compare=False)
-    shared: bool = field(default=True, compare=False)
-
-    def __post_init__(self) -> None:
-        assert self.slots
-        assert self.end > 0
-        assert self.horizon_ticks > 0  # else no region could be granted
+    namespace: str = ""
+    shared: bool = True
 
     @property
     def named(self) -> str:
@@ -105,8 +98,7 @@ class LastSeen(NamedTuple):
     shelf: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A region, its owner's token, and the registry's clock when it was granted.
 
     token is "" for a region that cannot be renewed or released (``mint``).
@@ -117,7 +109,7 @@ class Claim:
     until: int
     token: str
     now_us: int
-    seen: LastSeen = field(default=LastSeen(), repr=False)
+    seen: LastSeen = LastSeen()
 
     def time(self, terms: Terms) -> tuple[int, int]:
         """The registry's clock when this was granted: a tick, and nanoseconds into it."""
@@ -127,8 +119,7 @@ class Claim:
         return since_us // terms.tick_us, since_us % terms.tick_us * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class VerbRequest:
+class VerbRequest(NamedTuple):
     """A member's request: what it remembers, its wall clock as a witness, its claim, its name.
 
     token: a fresh random text; a grant makes it the token of the new claim. boot_us: the member's
@@ -178,8 +169,7 @@ class VerbRequest:
         return told._replace(reach=reach, sent_us=self.boot_us, told_us=told_us)
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(NamedTuple):
     """Nothing can be granted now; repeat the request after ``wait_us``.
 
     guarded: the namespace is new, or its store lost claims. Else all node numbers are in use.
@@ -200,8 +190,7 @@ class Wait:
         return cls(ticks * terms.tick_us - into_us, seen, guarded)
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(NamedTuple):
     """The claim cannot be renewed or released: another member has the slot, or the store lost it.
 
     The holder may still use the claim, up to the ``until`` of its last grant. For ``claim_past``:

@@ -47,7 +47,7 @@ def counted(terms: Terms, count: int) -> Terms:
     if count == 1:
         return terms
     which = f"{count} shelves"
-    return replace(terms, identity=f"{terms.identity} {which}", layout=f"{terms.layout} | {which}")
+    return terms._replace(identity=f"{terms.identity} {which}", layout=f"{terms.layout} | {which}")
 
 
 def count_in(layout: str) -> tuple[str, int]:
@@ -59,7 +59,7 @@ def count_in(layout: str) -> tuple[str, int]:
 def share(terms: Terms, shelf: int, count: int) -> Terms:
     """The terms of one shelf: those of the namespace, with fewer slots."""
     size = len(terms.slots)
-    return replace(terms, slots=terms.slots[size * shelf // count : size * (shelf + 1) // count])
+    return terms._replace(slots=terms.slots[size * shelf // count : size * (shelf + 1) // count])
 
 
 class ShelvedSlots(Slots):

@@ -8,9 +8,8 @@ is not valid may contain a password, so it is not shown.
 
 import os
 import re
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from frazil.errors import ConfigError, brief
 from frazil.inputs.arguments import expect
@@ -61,8 +60,7 @@ def host_port(text: str, usual: int) -> tuple[str, int] | None:
     return None if port is None else (found["ip"] or found["name"] or "", port)
 
 
-@dataclass(frozen=True, slots=True)
-class Url:
+class Url(NamedTuple):
     """A URL and its parts. ``str()`` of it is ``shown``.
 
     text: the URL with its password. shown: the URL as the caller wrote it, with the password
@@ -70,16 +68,19 @@ class Url:
     3986, not decoded. query: names and values, decoded; each name occurs once.
     """
 
-    text: str = field(repr=False)
+    text: str
     shown: str
     kind: str
-    opened_by: Kind = field(repr=False)
-    netloc: str = field(repr=False)
+    opened_by: Kind
+    netloc: str
     path: str
-    query: tuple[tuple[str, str], ...] = field(repr=False)
+    query: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
         return self.shown
+
+    def __repr__(self) -> str:
+        return f"Url({self.shown!r})"  # without the password
 
     @property
     def body(self) -> str:
@@ -145,11 +146,11 @@ def url_of(given: UrlInput | None) -> Url:
     if url.kind == "sqlite" and named.strip("/"):
         path = quote(os.path.realpath(named), errors="surrogateescape")
         _, mark, query = url.text.partition("?")
-        return replace(url, text=f"sqlite://{path}{mark}{query}", netloc="", path=path)
+        return url._replace(text=f"sqlite://{path}{mark}{query}", netloc="", path=path)
     if url.kind == "static" and options.get("state") not in (None, "", "none"):
         options["state"] = os.path.realpath(options["state"])
         text = f"static:{url.body}?{urlencode(options, errors='surrogateescape')}"
-        return replace(url, text=text, query=tuple(options.items()))
+        return url._replace(text=text, query=tuple(options.items()))
     return url
 
 

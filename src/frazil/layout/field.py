@@ -17,9 +17,8 @@ names of their own.
 import re
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
 from operator import index
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from frazil.errors import LayoutError, brief
 
@@ -29,8 +28,7 @@ MOST_BITS = 128
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Bits ``high`` to ``low`` of the field ``name``, side by side in the ID.
 
     ``reversed`` is the same for all pieces of a field. Only the first piece of a constant has a
@@ -55,8 +53,7 @@ class Piece:
         return f"node.{self.name}" if self.role == "node" != self.name else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """All bits of one name.
 
     ``fixed`` is the value of a constant, else None. ``places`` holds (low, mask, shift into the

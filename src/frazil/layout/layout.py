@@ -132,7 +132,7 @@ class Layout:
         if all(type(value) is int and value == present[name] for name, value in values.items()):
             return self
         pieces = [
-            replace(piece, value=values[piece.name])
+            piece._replace(value=values[piece.name])
             if piece.value is not None and piece.name in values
             else piece
             for piece in self.pieces

@@ -8,7 +8,7 @@ of ``record``.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
@@ -84,6 +84,8 @@ def terms_of(scheme: Scheme, horizon_us: int, node: int | None = None) -> Terms:
     horizon_ticks = _LONGEST_BLOCK.get(layout.axis, 0)
     if tick_us:
         horizon_ticks = max(_LEAST_HORIZON_TICKS, -(-horizon_us // tick_us))
+    assert slots
+    assert horizon_ticks > 0  # else no region could be granted
     same = scheme.with_fields(**dict.fromkeys(layout.fixed, 0))
     return Terms(
         identity=same.fingerprint,
@@ -227,7 +229,7 @@ class RecordRegistry(PastRegistry, ABC):
     def __init__(self, url: Url | str, namespace: str, terms: Terms) -> None:
         self.url = masked(url) if isinstance(url, str) else url.shown
         self.namespace = namespace
-        self.terms = replace(terms, namespace=namespace)
+        self.terms = terms._replace(namespace=namespace)
         self.read_ns: int | None = None
 
     @abstractmethod

@@ -47,7 +47,7 @@ class MemoryRegistry(RecordRegistry):
         horizon_us = options.horizon_us()
         node, name = self._place(url, options)
         options.finish()
-        terms = replace(terms_of(scheme, horizon_us, node), shared=False)
+        terms = terms_of(scheme, horizon_us, node)._replace(shared=False)
         super().__init__(url, namespace, terms)
         self._key = name, namespace
 

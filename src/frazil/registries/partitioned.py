@@ -23,7 +23,6 @@ counters, which have no node numbers.
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import TypeVar
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
@@ -58,8 +57,8 @@ def share_terms(terms: Terms, number: int, count: int) -> Terms:
         )
     share = slots[len(slots) * number // count : len(slots) * (number + 1) // count]
     which = f"store {number + 1} of {count}"
-    return replace(
-        terms, identity=f"{terms.identity} {which}", layout=f"{terms.layout} | {which}", slots=share
+    return terms._replace(
+        identity=f"{terms.identity} {which}", layout=f"{terms.layout} | {which}", slots=share
     )
 
 
@@ -68,7 +67,7 @@ class PartitionedRegistry(PastRegistry):
 
     def __init__(self, url: str, terms: Terms, parts: Sequence[Registry]) -> None:
         self.url = url
-        self.terms = replace(terms, namespace=parts[0].terms.namespace)
+        self.terms = terms._replace(namespace=parts[0].terms.namespace)
         self.read_ns: int | None = None  # unknown
         self.parts = tuple(parts)
         self._memory = [LastSeen()] * len(self.parts)
@@ -259,20 +258,20 @@ class PartitionedRegistry(PastRegistry):
             elif now_us >= next_us and ask.held is not None and ask.held.slot != claim.slot:
                 pause_us = self.terms.horizon_ticks * self.terms.tick_us // 4
                 self._left[number] = claim, end_us, now_us + pause_us
-                told = replace(self._told(number, ask), held=claim)
+                told = self._told(number, ask)._replace(held=claim)
                 with suppress(FrazilError):
                     self._heard(number, told, part.renew(told, claim.until))
 
     def _told(self, number: int, ask: VerbRequest) -> VerbRequest:
         """The request with the memory of this store."""
-        return replace(ask, seen=self._memory[number])
+        return ask._replace(seen=self._memory[number])
 
     def _heard(self, number: int, told: VerbRequest, reply: _Reply) -> _Reply:
         """Remember a store's reply; returns it for the caller."""
         memory = remembered(told, reply, boot_ns() // 1000, self.terms)
         self._memory[number] = memory
         seen = _outside(number, memory)
-        return seen if isinstance(reply, LastSeen) else replace(reply, seen=seen)
+        return seen if isinstance(reply, LastSeen) else reply._replace(seen=seen)
 
 
 def _outside(number: int, seen: LastSeen) -> LastSeen:

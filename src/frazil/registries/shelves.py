@@ -16,7 +16,6 @@ second step, which finds a free slot on another one, or the slot that can be sha
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 from zlib import crc32
@@ -252,7 +251,7 @@ def _told(ask: VerbRequest, shelf: int) -> VerbRequest:
     """The request with what the member knows of a shelf: of the last one also the revision."""
     if ask.seen.shelf == shelf:
         return ask
-    return replace(ask, seen=ask.seen._replace(shelf=shelf, revision=0))
+    return ask._replace(seen=ask.seen._replace(shelf=shelf, revision=0))
 
 
 def _from(shelf: int, reply: Reply) -> Reply:
@@ -261,5 +260,5 @@ def _from(shelf: int, reply: Reply) -> Reply:
     if isinstance(told, LastSeen):
         told = told._replace(shelf=shelf)
     else:
-        told = replace(told, seen=told.seen._replace(shelf=shelf))
+        told = told._replace(seen=told.seen._replace(shelf=shelf))
     return told  # type: ignore[return-value]  # of the same kind

@@ -7,7 +7,6 @@ IDs; if it does not, its test cannot see.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from hashlib import sha1
 from typing import Any
 
@@ -150,7 +149,7 @@ def unguarded_store() -> None:
 
     def is_loss(self: Record, terms: Any, ask: Any, incarnation: str) -> bool:
         if not self.sid:
-            self._set_identity(terms, replace(ask, token="same"), incarnation)
+            self._set_identity(terms, ask._replace(token="same"), incarnation)
         return False
 
     Record._is_loss = is_loss

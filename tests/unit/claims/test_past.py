@@ -1,7 +1,6 @@
 """Regions of the past: a person's word first, then claims like all others, without a token."""
 
 import random
-from dataclasses import replace
 
 import pytest
 
@@ -80,7 +79,7 @@ def test_a_region_is_in_the_past(start, stop):
 
 
 def test_the_end_of_time_is_the_end_of_the_past():
-    world = PastWorld(replace(TERMS, end=NOW + 5))
+    world = PastWorld(TERMS._replace(end=NOW + 5))
     world.declare()
     world.tick(1000)
     assert region(world.claim_past()) == (0, 0, NOW + 5)
@@ -131,15 +130,15 @@ def test_a_full_past_is_lost():
 
 
 def test_counters_have_no_past():
-    world = PastWorld(replace(TERMS, tick_us=0), new=False)
+    world = PastWorld(TERMS._replace(tick_us=0), new=False)
     for verb in (world.claim_past, world.declare):
         with pytest.raises(ConfigError, match="has no time, so its IDs have no past"):
             verb()
 
 
 def test_the_layout_that_is_shown_has_no_word():
-    other = replace(
-        TERMS, identity="other", layout="time:40 sequence:2 @1ms since 2020-01-01T00:00:00Z"
+    other = TERMS._replace(
+        identity="other", layout="time:40 sequence:2 @1ms since 2020-01-01T00:00:00Z"
     )
     world = declared()
     with pytest.raises(ConfigError) as caught:
@@ -175,7 +174,7 @@ def test_no_cell_has_two_owners(seed):
             at = dice.randrange(len(held))
             longer = world.renew(held[at], held[at].until + dice.randint(0, 50))
             if isinstance(longer, Claim):
-                cells.add_all(replace(longer, start=held[at].until))
+                cells.add_all(longer._replace(start=held[at].until))
                 held[at] = longer
         elif kind == "release" and held:
             claim = held.pop(dice.randrange(len(held)))

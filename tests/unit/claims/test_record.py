@@ -39,7 +39,7 @@ class World:
         memory = ask.memory(reply, self.us, self.terms)
         if memory.sid != self.told[0]:
             self.told = memory.sid, self.us
-        return memory if isinstance(reply, LastSeen) else replace(reply, seen=memory)
+        return memory if isinstance(reply, LastSeen) else reply._replace(seen=memory)
 
     def grant(self, want=10, **ask):
         return self.verb("grant", self.ask(**ask), want)
@@ -254,7 +254,7 @@ class TestClock:
         for number in range(1000):
             boot_us, clock_us = number * 10_000, clocks_s[number % len(clocks_s)] * 1_000_000
             world.us = T0 + 3_600_000_000 + boot_us + clock_us
-            ask = replace(world.ask(seen=seen), boot_us=boot_us)
+            ask = world.ask(seen=seen)._replace(boot_us=boot_us)
             reply = world.verb("mint", ask, 1)
             seen = reply.seen
             assert reply.now_us <= T0 + 3_600_000_000 + boot_us * 1.001 + max(clocks_s) * 1_000_000
@@ -412,7 +412,7 @@ def test_a_namespace_with_other_terms_is_not_initialised_anew(identity):
     """Whichever of the two fingerprints is the greater."""
     world = World()
     before = world.record.revision
-    other = replace(TERMS, identity=identity)
+    other = TERMS._replace(identity=identity)
     with pytest.raises(ConfigError, match="A namespace has one scheme"):
         world.record.initialise(other, world.ask(), T0, world.incarnation, 5)
     assert world.record.revision == before
@@ -421,9 +421,9 @@ def test_a_namespace_with_other_terms_is_not_initialised_anew(identity):
 def test_the_epoch_itself_is_a_valid_time():
     record = Record()
     ask = VerbRequest(LastSeen(), T0, "token", "me")
-    terms = replace(TERMS, epoch_us=T0)
+    terms = TERMS._replace(epoch_us=T0)
     record.initialise(terms, ask, T0, "x", 0)
-    claim = record.grant(terms, replace(ask, witness_us=T0), T0, "x", 1)
+    claim = record.grant(terms, ask._replace(witness_us=T0), T0, "x", 1)
     assert region(claim) == (0, 0, 1)
 
 

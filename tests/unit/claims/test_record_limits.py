@@ -1,7 +1,5 @@
 """The verbs at their limits: the last that is one way, and the first that is the other."""
 
-from dataclasses import replace
-
 import pytest
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
@@ -44,7 +42,7 @@ def test_a_jump_is_more_than_a_minute_and_a_witness_agrees_within_ten_seconds(
 
 @pytest.mark.parametrize(("horizon", "want", "least"), [(10_000, 500, 100), (4, 3, 1), (300, 2, 2)])
 def test_a_hundredth_of_the_horizon_is_worth_waiting_for(horizon, want, least):
-    world = World(replace(TERMS, slots=range(1), horizon_ticks=horizon))
+    world = World(TERMS._replace(slots=range(1), horizon_ticks=horizon))
     world.grant(horizon)
     reply = world.grant(want)
     assert isinstance(reply, Wait)
@@ -56,7 +54,7 @@ def test_a_hundredth_of_the_horizon_is_worth_waiting_for(horizon, want, least):
 
 @pytest.mark.parametrize(
     ("terms", "what"),
-    [(replace(TERMS, end=NOW + 100), "time field"), (replace(COUNTER, end=1000), "counter")],
+    [(TERMS._replace(end=NOW + 100), "time field"), (COUNTER._replace(end=1000), "counter")],
     ids=["time", "counter"],
 )
 def test_the_error_at_the_end_names_the_field(terms, what):
@@ -102,7 +100,7 @@ def test_only_the_same_claim_can_have_been_given_back(start, lost):
     world = World()
     mine = world.grant(1)
     world.record.slots.put(0, Slot(NOW + 15, NOW + start))
-    held = replace(mine, start=NOW + 10, until=NOW + 20)
+    held = mine._replace(start=NOW + 10, until=NOW + 20)
     assert isinstance(world.renew(held, NOW + 30, seen=mine.seen), Lost)
     assert (world.record.guard > NOW) == lost
 

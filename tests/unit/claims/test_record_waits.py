@@ -1,7 +1,7 @@
 """The wait after a loss: the traces of failovers that fewer rules would not survive."""
 
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -228,7 +228,7 @@ def test_a_clock_an_hour_ahead_counts_until_it_is_passed(stores):
 
 def test_a_holder_with_a_longer_horizon_is_heard_before_it_is_refused(stores):
     """A member with a shorter one has made the record anew."""
-    longer = replace(TERMS, horizon_ticks=3 * HORIZON)
+    longer = TERMS._replace(horizon_ticks=3 * HORIZON)
     stores.record = Record()
     holder, newcomer = Member(stores), Member(stores)
     holder.send("initialise", 0, terms=longer)

@@ -1,6 +1,5 @@
 """A URL is parsed once, and the path of its file becomes absolute."""
 
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,7 +19,7 @@ def test_relative_path_becomes_absolute(tmp_path, monkeypatch, name):
     path, mark, query = name.replace(" ", "%20").replace("e:b", "e%3Ab").partition("?")
     assert found.text == f"sqlite://{tmp_path}/{path}{mark}{query}"
     assert str(found) == text
-    assert replace(url_of(found.text), shown=text) == found
+    assert url_of(found.text)._replace(shown=text) == found
 
 
 @pytest.mark.parametrize("name", ["state.db", "a b+c%d", "none?"])
@@ -31,7 +30,7 @@ def test_relative_state_of_a_static_number_becomes_absolute(tmp_path, monkeypatc
     assert dict(found.query) == {"state": f"{tmp_path}/{name}", "horizon": "2s"}
     assert found.body == "7"
     assert str(found) == text
-    assert replace(url_of(found.text), shown=text) == found
+    assert url_of(found.text)._replace(shown=text) == found
 
 
 @pytest.mark.parametrize("text", ["static:7", "static:7?state=none", "sqlite:", "redis://h/1"])

@@ -3,7 +3,6 @@
 import random
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import replace
 from itertools import cycle
 
 import pytest
@@ -34,7 +33,7 @@ class Store:
         self.records, self.incarnation, self.ms, self.behind, self.steps = {}, 1, 0, 0, []
 
     def member(self, count=SHELVES, **terms):
-        return Member(self, replace(TERMS, **terms), count)
+        return Member(self, TERMS._replace(**terms), count)
 
     def keep(self):
         self.early = deepcopy(self.records)
@@ -122,7 +121,7 @@ def test_times_that_are_claimed_for_one_call_come_from_one_shelf(store):
 
 def test_a_claim_of_a_number_that_the_namespace_does_not_have_is_lost(store):
     member, claim = on(store, 3)
-    assert isinstance(member.go_on(replace(claim, slot=32)), Lost)
+    assert isinstance(member.go_on(claim._replace(slot=32)), Lost)
 
 
 def test_all_numbers_are_found_and_then_shared(store):

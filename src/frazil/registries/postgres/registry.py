@@ -37,7 +37,6 @@ listeners or locks that outlive it.
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -184,7 +183,7 @@ class PostgresRegistry(TableRegistry):
             with self._locked.connection.cursor() as cursor:
                 if (node := ids.node_of(cursor, self.namespace)) is not None:
                     return node
-                as_ids = replace(ask, holder=ids.HOLDER)
+                as_ids = ask._replace(holder=ids.HOLDER)
                 claim = record.reserve(first, as_ids, reading_us, incarnation)
                 return ids.add(cursor, self.namespace, self.terms, scheme, claim)
 

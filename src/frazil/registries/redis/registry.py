@@ -131,7 +131,7 @@ class RedisRegistry(PastRegistry):
     def __init__(self, access: Access, namespace: str, terms: Terms) -> None:
         self.url = access.name
         self.namespace = namespace
-        self.terms = replace(terms, namespace=namespace)
+        self.terms = terms._replace(namespace=namespace)
         self.read_ns: int | None = None
         self.link = _link_to(access)
         self._key = f"frazil:{{{namespace}}}"
@@ -156,7 +156,7 @@ class RedisRegistry(PastRegistry):
             or longer.until < held.until
         ):
             raise self.link.wrong_reply()
-        return longer if longer.start == held.start else replace(longer, start=held.start)
+        return longer if longer.start == held.start else longer._replace(start=held.start)
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         kind, parts = self._call("release", ask, used)
@@ -299,4 +299,4 @@ def _within_reach(terms: Terms) -> Terms:
 
 def _marked(terms: Terms, mark: str) -> Terms:
     """Terms that only members with the same mark share."""
-    return replace(terms, identity=f"{terms.identity} {mark}", layout=f"{terms.layout} | {mark}")
+    return terms._replace(identity=f"{terms.identity} {mark}", layout=f"{terms.layout} | {mark}")

@@ -1,7 +1,5 @@
 """Renewals in a Redis: nearly all take the short way through the script, and change one slot."""
 
-from dataclasses import replace
-
 import pytest
 
 from frazil.claims.claim import Claim, LastSeen, Lost
@@ -38,7 +36,7 @@ def test_the_short_way_changes_one_slot(registry, server, number):
     called = commands(server)
     assert called == SHORT
     seen = LastSeen(claim.seen.sid, claims[-1].seen.revision + 1, longer.now_us)
-    assert longer == replace(claim, until=claim.until + 500, now_us=longer.now_us, seen=seen)
+    assert longer == claim._replace(until=claim.until + 500, now_us=longer.now_us, seen=seen)
     after = registry.look()
     assert after.now_us >= longer.now_us >= before.now_us
     assert [one for one in after.holdings if one.slot != number] == [
@@ -51,7 +49,7 @@ def test_the_short_way_changes_one_slot(registry, server, number):
 def test_a_changed_claim_takes_the_long_way(registry, server):
     claim = grant(registry, 1_000)
     longer = renew(registry, claim, 500)
-    for held in (claim, replace(longer, token="another")):
+    for held in (claim, longer._replace(token="another")):
         commands(server)
         assert isinstance(registry.renew(ask_of(claim.seen, held), longer.until + 500), Lost)
         called = commands(server)
