@@ -1,7 +1,6 @@
 """Registries with one rule of claims broken each, and the checks that they must fail."""
 
 from contextlib import contextmanager
-from dataclasses import replace
 
 from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest
 from frazil.claims.record import WAITS, Record
@@ -292,7 +291,7 @@ class TakesStrangers(Record):
 class RefusesOtherConstants(ManualRegistry):
     def __init__(self, store, namespace, scheme):
         super().__init__(store, namespace, scheme)
-        self.terms = replace(self.terms, identity=self.terms.layout)
+        self.terms = self.terms._replace(identity=self.terms.layout)
 
 
 @wrong("members_share_one_record", "grants_begin_at_the_floor_or_now")

@@ -4,8 +4,7 @@ To a caller, a silent registry, a full one and a new one look the same. The keep
 difference, and this module describes it.
 """
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from frazil.claims.claim import Terms
 from frazil.errors import Closed, FrazilError, PoolExhausted, RegistryUnavailable, TryLater
@@ -20,8 +19,7 @@ many: the IDs of one call of ``mint`` reach ahead of the clock. taken: each bloc
 """
 
 
-@dataclass(frozen=True, slots=True)
-class KeeperState:
+class KeeperState(NamedTuple):
     """What a keeper knows of its registry at ``url``.
 
     trouble: the error of a registry that does not answer, since ``since_us``. left_s: how long a
