@@ -162,11 +162,6 @@ def test_rows_keep_their_order(declared):
     assert len(np.union1d(ids, again)) == 400_000
 
 
-def test_without_rows(declared):
-    with frazil.history(declared) as past:
-        assert past.at_many([]).tolist() == []
-
-
 def test_moments_outside(declared):
     with frazil.history(declared, start="2019-01-01", stop="2020-01-01") as past:
         for call in (past.at, lambda when: past.at_many([when])):

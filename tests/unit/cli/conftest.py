@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from frazil.cli import main
 
-__all__ = ["call", "plain_terminal", "process"]
+__all__ = ["call", "plain_terminal", "process", "refused"]
 
 Call = Callable[..., Result]
 START = "from frazil.cli import main; main(prog_name='frazil')"
@@ -35,6 +35,18 @@ def call() -> Call:
         return result
 
     return run
+
+
+@pytest.fixture
+def refused(call: Call) -> Callable[..., str]:
+    """``refused(2, "mint", "300")``: what is said, in one line, when a call ends with this code."""
+
+    def told(code: int, *args: str, stdin: str | bytes = "") -> str:
+        result = call(*args, stdin=stdin)
+        assert result.exit_code == code, result.output
+        return " ".join(result.output.split())
+
+    return told
 
 
 @pytest.fixture

@@ -159,10 +159,8 @@ def test_help_shows_the_defaults_that_apply(call):
     assert "[default: default]" not in call("bench", "--help").output
 
 
-def test_misspelt_command(call):
-    result = call("mnt")
-    assert result.exit_code == 2
-    assert "unknown command 'mnt'; did you mean 'mint'?" in result.output
+def test_misspelt_command(refused):
+    assert "unknown command 'mnt'; did you mean 'mint'?" in refused(2, "mnt")
 
 
 def test_a_command_of_another_package(call):
@@ -182,20 +180,17 @@ def test_a_command_of_a_package_that_is_not_installed(call, monkeypatch):
 
 
 @pytest.mark.parametrize("url", ["redis://somebody:secret@here:6379", "sqlite:ids.db", "static:7"])
-def test_url_without_its_option(call, url):
-    result = call("mint", url)
-    assert result.exit_code == 2
-    assert "this command takes the registry as --url URL" in result.output
-    assert "secret" not in result.output
+def test_url_without_its_option(refused, url):
+    said = refused(2, "mint", url)
+    assert "this command takes the registry as --url URL" in said
+    assert "secret" not in said
 
 
 @pytest.mark.parametrize(
     "arguments", [["sql", "postgresql", "5"], ["init", "sqlite:", "redis://here"]]
 )
-def test_too_many_arguments(arguments, call):
-    result = call(*arguments)
-    assert result.exit_code == 2
-    assert "Got unexpected extra argument" in result.output
+def test_too_many_arguments(arguments, refused):
+    assert "Got unexpected extra argument" in refused(2, *arguments)
 
 
 @pytest.mark.parametrize(

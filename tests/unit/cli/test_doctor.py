@@ -50,10 +50,8 @@ def test_a_file_that_a_wrong_clock_moved_ahead(call, tmp_path, monkeypatch, url)
     assert "alarms/clock.md" in found["meaning"]
 
 
-def test_memory_is_refused(call):
-    result = call("doctor", "memory:")
-    assert result.exit_code == 2
-    assert "keeps its claims in the memory of each process" in result.output
+def test_memory_is_refused(refused):
+    assert "keeps its claims in the memory of each process" in refused(2, "doctor", "memory:")
 
 
 def test_server_without_persistence(call, server):
@@ -144,12 +142,10 @@ def test_record_with_another_layout(call, server):
     assert str(scheme.layout) in found["namespace"]["found"]
 
 
-def test_server_does_not_answer(call, server):
+def test_server_does_not_answer(refused, server):
     with Server(server.flavour) as other:
         url = other.url
-    result = call("doctor", url)
-    assert result.exit_code == 3
-    assert "check that it runs" in result.output
+    assert "check that it runs" in refused(3, "doctor", url)
 
 
 def test_three_servers_and_one_does_not_answer(call):

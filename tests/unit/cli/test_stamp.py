@@ -145,14 +145,6 @@ def test_existing_output_is_kept(table, tmp_path):
     assert out.read_text().startswith("id,name,note\n")
 
 
-def test_failure_leaves_no_file(table, tmp_path):
-    table.write_text("a,b\n" + "1,2\n" * 50_000 + '"never closed\n')
-    result = stamp(table, "-o", tmp_path / "out.csv")
-    assert result.exit_code == 2
-    assert "line 50002" in result.stderr
-    assert [entry.name for entry in tmp_path.iterdir()] == ["in.csv"]
-
-
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signal_leaves_no_file(tmp_path, sent, code):
     tables, temporary = tmp_path / "tables", tmp_path / "temporary"

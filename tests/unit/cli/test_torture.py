@@ -7,11 +7,10 @@ import pytest
 from tests.servers.redis import free_port
 
 
-def test_a_page_that_cannot_be_written_is_an_error_before_the_run(call, tmp_path):
+def test_a_page_that_cannot_be_written_is_an_error_before_the_run(refused, tmp_path):
     begun_s = time.monotonic()
-    result = call("torture", "--html", str(tmp_path / "none" / "t.html"), "--seconds", "600")
-    assert result.exit_code == 2
-    assert "name another file, or create its folder" in " ".join(result.output.split())
+    said = refused(2, "torture", "--html", str(tmp_path / "none" / "t.html"), "--seconds", "600")
+    assert "name another file, or create its folder" in said
     assert time.monotonic() - begun_s < 300
 
 
@@ -45,14 +44,10 @@ def test_wrong_call(call, arguments, said):
     assert said in " ".join(result.output.split())
 
 
-def test_store_that_does_not_answer_is_reported_at_once(call):
-    result = call("torture", f"redis://127.0.0.1:{free_port()}")
-    assert result.exit_code == 3
-    assert "no connection" in result.output
+def test_store_that_does_not_answer_is_reported_at_once(refused):
+    assert "no connection" in refused(3, "torture", f"redis://127.0.0.1:{free_port()}")
 
 
-def test_missing_package(call, monkeypatch):
+def test_missing_package(refused, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    result = call("torture", "--system", "sonyflake-py")
-    assert result.exit_code == 2
-    assert "pip install sonyflake-py" in result.output
+    assert "pip install sonyflake-py" in refused(2, "torture", "--system", "sonyflake-py")

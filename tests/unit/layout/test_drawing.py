@@ -17,23 +17,9 @@ DISCORD = Layout.parse("time:42 node.worker:5 node.process:5 sequence:12 @1ms si
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_a_layout_drawn() -> None:
-    assert (
-        draw(SMALL)
-        == """\
-  19     18             6      4          1
-┌──────┬──────────────┬──────┬──────────┬──────┐
-│ sign │ time         │ node │ sequence │ node │
-│ 1    │ 12           │ 3..2 │ 3        │ 1..0 │
-└──────┴──────────────┴──────┴──────────┴──────┘"""
-    )
-
-
-def test_an_id_drawn() -> None:
+def test_an_id_drawn_and_its_layout() -> None:
     number = SMALL.pack(sign=1, time=61, node=0b1001, sequence=5)
-    assert (
-        draw(SMALL, number)
-        == """\
+    drawn = """\
   19     18             6      4          1
 ┌──────┬──────────────┬──────┬──────────┬──────┐
 │ sign │ time         │ node │ sequence │ node │
@@ -45,7 +31,9 @@ sign      1 (not 0, as in this layout)
 time      61 = 1970-01-01T00:01:01Z
 node      9
 sequence  5"""
-    )
+    assert draw(SMALL, number) == drawn
+    lines = drawn.splitlines()
+    assert draw(SMALL).splitlines() == [*lines[:4], lines[5]]
 
 
 def test_a_piece_wider_than_a_row_is_cut() -> None:

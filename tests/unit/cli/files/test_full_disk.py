@@ -87,24 +87,16 @@ def test_output_is_whole_or_absent(call, folder, temporary, source, to, exists):
     assert out.stat().st_size > 64 << 10
 
 
-def test_copy_of_the_input_has_no_room(call, folder, temporary):
+@pytest.mark.parametrize("command", ["stamp", "audit"])
+def test_copy_of_the_input_has_no_room(refused, folder, temporary, command):
     out = folder / "out.parquet"
-    args = ["stamp", "-", "--format", "csv", "-o", str(out), "--url", "memory:full-disk"]
+    stamping = ["--format", "csv", "-o", str(out), "--url", "memory:full-disk"]
     with limited(64 << 10):
-        done = call(*args, stdin=(folder / "in.csv").read_bytes())
-    assert done.exit_code == 2
-    assert f"cannot write temporary files in {temporary}: " in done.output
-    assert "File too large; set TMPDIR to a folder with more space" in done.output
+        args = stamping if command == "stamp" else []
+        said = refused(2, command, "-", *args, stdin=(folder / "in.csv").read_bytes())
+    assert f"cannot write temporary files in {temporary}: " in said
+    assert "File too large; set TMPDIR to a folder with more space" in said
     assert not out.exists()
-    assert list(temporary.iterdir()) == []
-
-
-def test_an_audit_of_standard_input_has_no_room(call, folder, temporary):
-    with limited(64 << 10):
-        done = call("audit", "-", stdin=(folder / "in.csv").read_bytes())
-    assert done.exit_code == 2
-    assert f"cannot write temporary files in {temporary}: " in done.output
-    assert "File too large; set TMPDIR to a folder with more space" in done.output
     assert list(temporary.iterdir()) == []
 
 

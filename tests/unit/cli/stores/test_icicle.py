@@ -46,12 +46,10 @@ class TestInit:
         assert "The first ID does not wait" in result.stdout
         assert call("mint", "-u", one(servers[0])).exit_code == 0
 
-    def test_second_init_changes_nothing(self, call, servers, url):
+    def test_second_init_changes_nothing(self, call, refused, servers, url):
         call("init", one(servers[0]), "--shard", "5")
         assert "(unchanged)" in call("init", one(servers[0]), "--shard", "5").stdout
-        result = call("init", one(servers[0]), "--shard", "6")
-        assert result.exit_code == 2
-        assert "its shard is 5 and not 6" in result.output
+        assert "its shard is 5 and not 6" in refused(2, "init", one(servers[0]), "--shard", "6")
 
     def test_pool(self, call, servers, url):
         call("init", one(servers[1]), "--shard", "1", "--new")
@@ -84,15 +82,14 @@ class TestInit:
         call("init", url, "--shards", "auto")
         assert shards(call, url) == [0, 1, 2]
 
-    def test_shards_assigned_by_hand_are_not_stored(self, call, servers, url):
+    def test_shards_assigned_by_hand_are_not_stored(self, call, refused, servers, url):
         for shard, server in enumerate(servers):
             call("init", one(server), "--shard", str(shard), "--new")
         servers[2].do("FLUSHALL")
         rest = f"{one(servers[1])},127.0.0.1:{servers[2].port}"
-        result = call("init", rest, "--shards", "auto")
-        assert result.exit_code == 1
-        assert "got its shard by hand" in result.output
-        assert "--shard N" in result.output
+        said = refused(1, "init", rest, "--shards", "auto")
+        assert "got its shard by hand" in said
+        assert "--shard N" in said
         assert shards(call, url) == [0, 1, None]
         assert call("init", one(servers[2]), "--shard", "2").exit_code == 0
         assert call("init", url, "--shards", "auto").exit_code == 0
@@ -111,12 +108,10 @@ class TestInit:
             assert shards(call, pool) == [0, 2, 3]
 
     @pytest.mark.parametrize("stored", ["x", "[]", '{"a": []}', '{"1": 5}'])
-    def test_stored_pool_is_not_readable(self, call, servers, url, stored):
+    def test_stored_pool_is_not_readable(self, call, refused, servers, url, stored):
         call("init", url, "--shards", "auto", "--new")
         servers[1].do("HSET", "frazil:icicle:{default}", "pool", stored)
-        result = call("init", url, "--shards", "auto")
-        assert result.exit_code == 1
-        assert "are not frazil's" in result.output
+        assert "are not frazil's" in refused(1, "init", url, "--shards", "auto")
 
     @pytest.mark.parametrize(
         "options",
@@ -156,12 +151,11 @@ class TestClaims:
         assert "waits" in shown
         assert "no shard" in shown
 
-    def test_server_does_not_answer(self, call):
+    def test_server_does_not_answer(self, call, refused):
         url = f"icicle://127.0.0.1:{free_port()}"
-        result = call("claims", url)
-        assert result.exit_code == 3
-        assert "no answer" in result.stdout
-        assert "no connection" in result.stderr
+        said = refused(3, "claims", url)
+        assert "no answer" in said
+        assert "no connection" in said
         assert json.loads(call("claims", url, "--json").stdout)[0]["error"]
 
     def test_one_of_two_servers_does_not_answer(self, call, servers, url):
@@ -169,13 +163,11 @@ class TestClaims:
         assert result.exit_code == 0
         assert "no answer" in result.stdout
 
-    def test_one_shard_on_two_servers(self, call, servers, url):
+    def test_one_shard_on_two_servers(self, refused, servers, url):
         for server in servers[:2]:
             Caller(server, "default").init(4)
         for command in (["claims", url], ["init", url, "--shards", "auto"]):
-            result = call(*command)
-            assert result.exit_code == 1
-            assert "shard 4 is on" in result.output
+            assert "shard 4 is on" in refused(1, *command)
 
 
 class TestDoctor:
@@ -188,11 +180,10 @@ class TestDoctor:
         assert "callers use the other servers" in result.stdout
         assert before == [Caller(server, "default").state() for server in servers]
 
-    def test_no_shard(self, call, servers, url):
-        result = call("doctor", one(servers[0]))
-        assert result.exit_code == 1
-        assert "frazil init" in result.stdout
-        assert "stops" in result.stdout
+    def test_no_shard(self, refused, servers, url):
+        said = refused(1, "doctor", one(servers[0]))
+        assert "frazil init" in said
+        assert "stops" in said
 
     def test_as_json(self, call, servers, url):
         call("init", url, "--shards", "auto", "--new")
@@ -202,10 +193,8 @@ class TestDoctor:
 
 
 class TestMint:
-    def test_no_shard(self, call, url):
-        result = call("mint", "-u", url)
-        assert result.exit_code == 2
-        assert "frazil init icicle://" in result.output
+    def test_no_shard(self, refused, url):
+        assert "frazil init icicle://" in refused(2, "mint", "-u", url)
 
     def test_another_scheme(self, call, url):
         assert call("mint", "-u", url, "-s", "tsid").exit_code == 2
@@ -219,10 +208,8 @@ class TestOthers:
         assert call("stamp", str(tmp_path / "in.csv"), "-u", url, "-o", str(out)).exit_code == 0
         assert len({line.split(",")[0] for line in out.read_text().splitlines()}) == 5001
 
-    def test_bench_names_another_tool(self, call, url):
-        result = call("bench", "-u", url)
-        assert result.exit_code == 2
-        assert "evidence.benchmarks.icicle" in result.output
+    def test_bench_names_another_tool(self, refused, url):
+        assert "evidence.benchmarks.icicle" in refused(2, "bench", "-u", url)
 
 
 class TestScript:
