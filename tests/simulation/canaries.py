@@ -6,14 +6,7 @@ from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot
 from frazil.generator.timed_policy import TimedPolicy
-from tests.conformance.wrong import (
-    ClockGoesBack,
-    GrantsBeyondTheHorizon,
-    NoFloor,
-    NoGuard,
-    NoTokenForRelease,
-    TokensOutliveALoss,
-)
+from tests.conformance import wrong
 from tests.unit.walk.test_walk import interpreted
 
 
@@ -274,45 +267,23 @@ class SharesASlot(SimulatedRegistry):
             self._shares[shelf] = terms._replace(slots=slots)
 
 
+HERE = [case for case in vars().values() if isinstance(case, type) and case.__module__ == __name__]
+OF_THE_KIT = [
+    wrong.ClockGoesBack, wrong.GrantsBeyondTheHorizon, wrong.NoFloor, wrong.NoGuard,
+    wrong.NoTokenForRelease, wrong.TokensOutliveALoss,
+]  # fmt: skip
+PARTS = {
+    "record": Record,
+    "walk": interpreted().Walk,
+    "timed": TimedPolicy,
+    "registry": SimulatedRegistry,
+}
 CANARIES = {
-    case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(walk=case)
-    for case in (
-        NoFloor,
-        NoGuard,
-        ShortGuard,
-        LossUnnoticed,
-        NoMemory,
-        TokensOutliveALoss,
-        GrantsBeyondTheHorizon,
-        HorizonOff,
-        NoToken,
-        RenewsWithoutToken,
-        NoTokenForRelease,
-        ReleasesTooMuch,
-        ReleasesFromItsStart,
-        ForgetsGrants,
-        ClockGoesBack,
-        NeverSetRight,
-        NeverEnough,
-        Rereads,
-        StepsOver,
-        LeavesEarly,
-        GoesOnAfterLeaving,
-        FollowsItself,
-        TickAhead,
-        IgnoresTheSeen,
-        SeesTheTimeOnly,
-        JumpsOut,
-        JumpsAhead,
-        CountersStartAnew,
-        LeavesValuesOut,
-        SkipsValues,
-        LooksAhead,
-    )
+    case.__name__: Parts(**{part: case})
+    for part, right in PARTS.items()
+    for case in OF_THE_KIT + HERE
+    if issubclass(case, right)
 } | {
-    "TimesTheMiddle": Parts(timed=TimesTheMiddle),
-    "CallsOnce": Parts(timed=CallsOnce),
     "ForkUnnoticed": Parts(notices_forks=False),
-    "SharesASlot": Parts(registry=SharesASlot),
     "RepliesUnmatched": Parts(matches_replies=False),
 }

@@ -26,7 +26,7 @@ FAILOVER_SEEDS = 250
 # is tried first; after a change that makes it find nothing, the test searches all of them again.
 FOUND_AT = {
     "CallsOnce": 16,
-    "Deaf": 156,
+    "DeafInTheWait": 156,
     "FirstDecides": 12,
     "GrantsInTheWait": 54,
     "JumpsAhead": 25,

@@ -272,43 +272,40 @@ def test_a_call_in_the_keepers_own_thread_does_not_wait_for_itself(url, monkeypa
         assert "finalizer" in told[0]
 
 
-class TestNoThread:
-    @pytest.fixture
-    def no_thread(self):
-        """No thread can be started: what each would need is more than there is."""
-        if sys.platform != "linux":
-            pytest.skip("another system may grant it")
-        before = threading.stack_size(1 << 46)
+@contextmanager
+def no_thread():
+    """No thread can be started: what each would need is more than there is."""
+    before = threading.stack_size(1 << 46)
+    try:
         yield
+    finally:
         threading.stack_size(before)
 
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another system may grant it")
+class TestNoThread:
     def test_a_caller_gets_an_error_and_the_next_one_an_id(self, url):
         with frazil.open(url, timeout=60) as ids:
-            before = threading.stack_size(1 << 46)
-            try:
-                with pytest.raises(TryLater, match=r"no thread could be started.*ulimit") as caught:
-                    ids()
-            finally:
-                threading.stack_size(before)
+            told = r"no thread could be started.*ulimit"
+            with no_thread(), pytest.raises(TryLater, match=told) as caught:
+                ids()
             assert isinstance(caught.value, RegistryUnavailable)
             assert caught.value.outcome_known
             assert isinstance(ids(), int)
 
-    def test_closing_needs_none(self, url, no_thread):
+    def test_closing_needs_none(self, url):
         ids = frazil.open(url, timeout=5)
-        with pytest.raises(TryLater):
-            ids()
-        ids.close()
+        with no_thread():
+            with pytest.raises(TryLater):
+                ids()
+            ids.close()
 
     def test_closing_needs_none_in_a_loop(self, url):
         async def main():
             ids = aio.open(url, timeout=60)
             n = await ids()
-            before = threading.stack_size(1 << 46)
-            try:
+            with no_thread():
                 await ids.aclose()
-            finally:
-                threading.stack_size(before)
             return n
 
         assert isinstance(asyncio.run(main()), int)

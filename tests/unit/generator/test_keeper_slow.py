@@ -88,24 +88,19 @@ def test_a_caller_that_waited_for_the_keeper_gets_a_longer_claim(supplied, world
     assert answers == [None, None]
 
 
-def test_a_caller_that_waited_for_a_number_gets_no_longer_claim(supplied, world, monkeypatch):
-    """Where numbers are scarce, each would keep its own for longer, and the next wait longer."""
+@pytest.mark.parametrize("away", [False, True], ids=["full", "away"])
+def test_who_waited_for_a_number_or_a_store_gets_no_longer_claim(
+    supplied, world, monkeypatch, away
+):
+    """Where numbers are scarce, each would keep its own for longer, and the next wait longer.
+
+    When a store answers again all ask at once, and where numbers are scarce they wait for these.
+    """
     ids, keeper, answers = supplied
     keeper.policy.call(Told(answers))
-    with monkeypatch.context() as full:
-        full.setattr(keeper.registry, "grant", lambda *_: Wait(500_000, LastSeen()))
-        tend(keeper, ids)
-    world.advance(600)
-    tend(keeper, ids)
-    assert keeper.policy.claim.until - keeper.policy.claim.start == 100
-
-
-def test_a_caller_that_waited_for_a_store_gets_no_longer_claim(supplied, world, monkeypatch):
-    """When it answers again all ask at once, and where numbers are scarce they wait for these."""
-    ids, keeper, answers = supplied
-    keeper.policy.call(Told(answers))
-    with monkeypatch.context() as away:
-        away.setattr(keeper.registry, "grant", raising(RegistryUnavailable("away")))
+    grant = raising(RegistryUnavailable("away")) if away else lambda *_: Wait(500_000, LastSeen())
+    with monkeypatch.context() as nothing:
+        nothing.setattr(keeper.registry, "grant", grant)
         tend(keeper, ids)
     world.advance(600)
     tend(keeper, ids)

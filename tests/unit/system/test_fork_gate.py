@@ -63,20 +63,29 @@ def test_a_thread_inside_may_enter_again_while_another_forks(gate):
     forking.join()
 
 
-def test_a_fork_waits_for_those_inside(gate):
+@pytest.mark.parametrize("importing", [False, True])
+def test_a_fork_waits_for_those_inside(gate, importing):
     inside, out, order = threading.Event(), threading.Event(), []
 
-    def step():
-        gate.enter()
+    def goes_on():
         inside.set()
         out.wait(10)
         order.append("out")
+
+    def step():
+        gate.enter()
+        goes_on()
         gate.leave()
 
-    thread = threading.Thread(target=step)
+    def imports():
+        with gate.importing():
+            goes_on()
+
+    thread = threading.Thread(target=imports if importing else step)
     thread.start()
     inside.wait(10)
-    threading.Timer(0.05, out.set).start()
+    # For an import it waits longer than for a step.
+    threading.Timer(1.5 if importing else 0.05, out.set).start()
     gate.shut()
     order.append("forked")
     gate.reopen()
@@ -179,26 +188,6 @@ def test_an_import_waits_for_a_fork_but_not_long(gate):
     waited = elsewhere(imports)
     gate.reopen()
     assert 0.9 * fork_gate.PATIENCE_S < waited < 10
-
-
-def test_a_fork_waits_for_an_import(gate):
-    inside, out, order = threading.Event(), threading.Event(), []
-
-    def imports():
-        with gate.importing():
-            inside.set()
-            out.wait(10)
-            order.append("imported")
-
-    thread = threading.Thread(target=imports)
-    thread.start()
-    inside.wait(10)
-    threading.Timer(1.5, out.set).start()  # longer than it waits for a step
-    gate.shut()
-    order.append("forked")
-    gate.reopen()
-    thread.join()
-    assert order == ["imported", "forked"]
 
 
 THREADS_START = """
