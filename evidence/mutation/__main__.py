@@ -53,8 +53,8 @@ _SUBJECTS = {
     "record": Subject(
         "claims/record.py",
         (
-            "tests/unit/claims/test_record.py tests/unit/claims/test_record_counters.py",
-            "tests/unit/claims/test_record_limits.py",
+            "tests/unit/claims",
+            "tests/conformance/test_local.py -k time_of_its_own",
             "tests/conformance/test_local.py -k memory",
             "tests/property/test_claims_lua.py",
         ),
@@ -63,7 +63,7 @@ _SUBJECTS = {
         "claims/claim.py",
         (
             "tests/unit/claims/test_claim.py",
-            "tests/unit/claims/test_record.py tests/unit/claims/test_record_counters.py",
+            "tests/unit/claims/test_record.py",
             "tests/unit/generator/test_keeper.py tests/unit/generator/test_generator.py",
             "tests/conformance/test_local.py -k memory",
         ),
