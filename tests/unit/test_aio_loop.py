@@ -32,8 +32,9 @@ def seen(url, namespace="orders", variant=""):
     return json.loads(done.stdout)
 
 
-def test_memory():
-    assert seen("memory:") == []
+@pytest.mark.parametrize("url", ["memory:", "static:7?horizon=100ms"])
+def test_memory_and_a_number(url):
+    assert seen(url) == []
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -42,10 +43,6 @@ def test_sqlite(tmp_path, again):
     if again:
         frazil.mint(1, url, namespace="orders")
     assert seen(url) == []
-
-
-def test_static():
-    assert seen("static:7?horizon=100ms") == []
 
 
 def test_icicle():

@@ -25,6 +25,13 @@ def name():
     return f"n{uuid.uuid4().hex}"
 
 
+@pytest.fixture
+def registry():
+    registry = CollectorRegistry()
+    frazil.metrics.prometheus(registry)
+    return registry
+
+
 def read(registry, namespace):
     text = generate_latest(registry).decode()
     return {
@@ -35,9 +42,7 @@ def read(registry, namespace):
     }
 
 
-def test_prometheus(name):
-    registry = CollectorRegistry()
-    frazil.metrics.prometheus(registry)
+def test_prometheus(registry, name):
     with frazil.open("memory:metrics?horizon=10min", namespace=name) as ids:
         ids()
         until(lambda: ids.status().seconds_left > 60, "a claim of a horizon")
@@ -51,9 +56,7 @@ def test_prometheus(name):
     assert found["frazil_exhaustion_seconds"] > 1e9
 
 
-def test_a_dead_store(name):
-    registry = CollectorRegistry()
-    frazil.metrics.prometheus(registry)
+def test_a_dead_store(registry, name):
     url = "redis://:hunter2@127.0.0.1:1?timeout=100ms"
     with frazil.open(url, namespace=name, timeout="100ms") as ids:
         with pytest.raises(RegistryUnavailable):
@@ -66,9 +69,7 @@ def test_a_dead_store(name):
     assert found["frazil_claim_left_seconds"] == 0
 
 
-def test_generators_of_one_series_are_added_and_a_count_never_falls(name):
-    registry = CollectorRegistry()
-    frazil.metrics.prometheus(registry)
+def test_generators_of_one_series_are_added_and_a_count_never_falls(registry, name):
     counts = []
     for size in (3, 4):
         one, two = (frazil.open("memory:metrics", namespace=name) for _ in range(2))
@@ -84,9 +85,7 @@ def test_generators_of_one_series_are_added_and_a_count_never_falls(name):
     assert counts == [6, 6, 6, 14, 14, 14]
 
 
-def test_generators_that_threads_free_are_all_counted(name):
-    registry = CollectorRegistry()
-    frazil.metrics.prometheus(registry)
+def test_generators_that_threads_free_are_all_counted(registry, name):
     counts = []
 
     def work():
@@ -105,9 +104,7 @@ def test_generators_that_threads_free_are_all_counted(name):
     assert read(registry, name)["frazil_issued_total"] == 4 * 60 * 5
 
 
-def test_a_generator_that_is_freed_during_a_read_is_counted_once(name, monkeypatch):
-    registry = CollectorRegistry()
-    frazil.metrics.prometheus(registry)
+def test_a_generator_that_is_freed_during_a_read_is_counted_once(registry, name, monkeypatch):
     some = [frazil.open("memory:metrics", namespace=name) for _ in range(3)]
     assert [len(ids.take(5)) for ids in some] == [5, 5, 5]
 
@@ -119,9 +116,7 @@ def test_a_generator_that_is_freed_during_a_read_is_counted_once(name, monkeypat
     assert [read(registry, name)["frazil_issued_total"] for _ in range(2)] == [15, 15]
 
 
-def test_a_pool_that_was_freed_is_counted(name):
-    registry = CollectorRegistry()
-    frazil.metrics.prometheus(registry)
+def test_a_pool_that_was_freed_is_counted(registry, name):
     with (
         frazil.open("icicle://127.0.0.1:1", namespace=name, timeout="50ms") as ids,
         pytest.raises(RegistryUnavailable),
@@ -134,9 +129,7 @@ def test_a_pool_that_was_freed_is_counted(name):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
 @pytest.mark.parametrize("made", [0, 2])
-def test_a_child_counts_its_own_ids_only(name, made):
-    registry = CollectorRegistry()
-    frazil.metrics.prometheus(registry)
+def test_a_child_counts_its_own_ids_only(registry, name, made):
     ids = frazil.open("sqlite:", namespace=name)
     frazil.open("sqlite:", namespace=name).take(3)
     ids.take(7)

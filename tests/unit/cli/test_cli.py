@@ -23,12 +23,16 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
-def test_help_imports_no_slow_module(arguments):
-    answer = subprocess.run(
-        [sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True
-    )
-    loaded = set(json.loads(answer.stdout.splitlines()[-1]))
+def loaded_by(*arguments, **options):
+    """The modules that a call of the command loads."""
+    command = [sys.executable, "-c", LOADED, *arguments]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, **options)
+    return set(json.loads(answer.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_help_imports_no_slow_module(argument):
+    loaded = loaded_by(argument)
     assert "click" in loaded
     assert not loaded & {"rich", "sqlite3", "numpy", "pyarrow", "asyncio"}
     ours = {name for name in loaded if name.startswith("frazil.cli.")}
@@ -37,19 +41,14 @@ def test_help_imports_no_slow_module(arguments):
 
 
 def test_one_id_loads_no_generator_and_no_terminal(tmp_path):
-    url = f"sqlite:{tmp_path}/claims.db?horizon=5ms"
-    run = [sys.executable, "-c", LOADED, "mint", "--url", url]
-    answer = subprocess.run(run, capture_output=True, text=True, check=True)
-    loaded = set(json.loads(answer.stdout.splitlines()[-1]))
+    loaded = loaded_by("mint", "--url", f"sqlite:{tmp_path}/claims.db?horizon=5ms")
     assert "frazil.generator.mint" in loaded
     assert not loaded & {"frazil.cli.show", "frazil.generator.local", "rich", "textwrap"}
 
 
 def test_an_audit_loads_no_registry_and_no_table_printer(tmp_path):
     (tmp_path / "ids.csv").write_text("id\n1\n", encoding="utf-8")
-    run = [sys.executable, "-c", LOADED, "audit", "ids.csv"]  # a long name is wrapped
-    answer = subprocess.run(run, capture_output=True, text=True, check=True, cwd=tmp_path)
-    loaded = set(json.loads(answer.stdout.splitlines()[-1]))
+    loaded = loaded_by("audit", "ids.csv", cwd=tmp_path)  # a long name is wrapped
     assert "duckdb" in loaded
     assert not loaded & {"rich", "numpy", "pyarrow", "frazil.registries", "frazil.generator"}
 

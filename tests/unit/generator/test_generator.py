@@ -1,5 +1,6 @@
 """What users hold: calls, batches, waiting, closing, copying."""
 
+import asyncio
 import copy
 import pickle
 import sys
@@ -262,11 +263,6 @@ class TestMint:
 
 
 class TestAsyncio:
-    def run(self, body):
-        import asyncio
-
-        return asyncio.run(body)
-
     def test_calls_batches_and_iteration(self, url):
         async def body():
             async with aio.open(url, WIDE, lead="1s") as ids:
@@ -276,7 +272,7 @@ class TestAsyncio:
                 async for n in ids.stream():
                     return first, taken, text, n
 
-        first, taken, text, n = self.run(body())
+        first, taken, text, n = asyncio.run(body())
         found = [first, *taken, int(text), n]  # a tick may end between two of the calls
         assert found == sorted(set(found))
         assert len(found) == 103
@@ -289,7 +285,7 @@ class TestAsyncio:
                 await ids()
             await ids.aclose()
 
-        self.run(body())
+        asyncio.run(body())
 
 
 @pytest.mark.parametrize("use", ["__call__", "__next__", "take", "array", "text", "close"])
@@ -358,11 +354,5 @@ def test_signed_arrays():
         assert first < array[0]
         assert (np.diff(array) > 0).all()
         assert ids.array(3, np.dtype("uint64")).dtype == np.uint64
-        for wrong in ("float64", float, "int32"):
-            with pytest.raises(ConfigError, match="does not hold IDs"):
-                ids.array(3, wrong)
-        with (
-            frazil.open("memory:endless", "tsid", namespace="t") as wide,
-            pytest.raises(ConfigError),
-        ):
-            wide.array(3, "int64")
+        with pytest.raises(ConfigError, match="does not hold IDs"):
+            ids.array(3, "float64")
