@@ -1,10 +1,12 @@
 """The keeper's policy for a layout with time.
 
 - A busy generator renews its claim when less than half of the ticks that it wanted are left. It
-  wants twice as many each time, up to the horizon. The first claim has 100 ms, so a short life
-  wastes little; more if the last answer was slow, or the claim would end before its use. If the
-  thread of the keeper or the store has too much to do, short claims would make that worse: each
-  would end before its renewal. So a claim also lasts for four times as long as its caller waited.
+  wants twice as many each time, up to the horizon. The first time it wants a random part of the
+  horizon, so that many that start together do not always renew together. The first claim has
+  100 ms, so a short life wastes little; more if the last answer was slow, or the claim would end
+  before its use. If the thread of the keeper or the store has too much to do, short claims would
+  make that worse: each would end before its renewal. So a claim also lasts for four times as long
+  as its caller waited.
 - A generator that issued nothing since the last renewal is *idle*. For a while after its last ID
   (``keep``) its claim is kept warm, so that a rare ID costs its caller no request: it is renewed
   for the whole horizon, when half of that is left. After that it is given back. The ID for which a
@@ -36,6 +38,7 @@ class TimedPolicy(KeeperPolicy):
     """Keeps a walk whose axis is time: renews a busy one's claim, gives back an idle one's."""
 
     _want = 0  # ticks of the last request
+    _spread = False  # whether the random part of a horizon was requested
     _at = 0, 0  # the walk's IDs and its tick, at the last renewal
     _rare_most = 0  # up to so many IDs of the walk, a caller waited for the last one
     _used_ns = 0  # when it was last seen busy
@@ -130,6 +133,9 @@ class TimedPolicy(KeeperPolicy):
         assert claim is not None
         doubled = min(max(2 * self._want, self._first_want()), most)
         want = most if idle or rare else doubled
+        if want == most and not self._spread:
+            self._spread, part = True, int(most * self.jitter())
+            want = part if part > walk.left() else most
         delay = self.answer_ns // (1000 * self.terms.tick_us)
         # A claim that was renewed late ended before the tick that is due.
         due = walk.due_now()

@@ -271,7 +271,7 @@ def test_a_counter_in_another_store(other):
 
 def test_a_counter_that_lost_a_renewal_does_not_renew_over_it():
     """An older copy that others have used since, so that its revision tells nothing."""
-    world = World(replace(COUNTER, slots=range(4), nodes=4))
+    world = World(COUNTER._replace(slots=range(4), nodes=4))
     claim = world.grant(10)
     older = copy.deepcopy(world.record)
     longer = world.renew(claim, claim.until + 10)

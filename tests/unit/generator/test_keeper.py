@@ -54,6 +54,7 @@ def supplied(world, request):
     ids.leave()
     ids.identity = ids.keeper.policy.identity = sense_of(world)
     ids.leave()
+    ids.keeper.policy.jitter = lambda: 1.0  # that of two members differs
     begin(ids.registry)
     ids.keeper.thread._running.acquire()  # as if the thread ran
     return ids, ids.keeper, Answers()
@@ -107,6 +108,33 @@ def test_a_busy_walk_is_renewed_at_half_and_wants_twice_as_much(supplied, world)
     assert reached[:4] == [200, 400, 800, 1000]
     assert reached[-1] == 1000  # the horizon
     assert look_s == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("part", "reached"), [(0.5, 500), (0.75, 750), (1.0, 1000)])
+def test_the_first_claim_of_a_horizon_is_a_random_part_of_it(supplied, world, part, reached):
+    """So members that started together do not renew together ever after."""
+    ids, keeper, answers = supplied
+    keeper.policy.jitter = lambda: part
+    look_s = call(ids, keeper, answers)
+    found = []
+    for _ in range(6):
+        ids.poll()
+        world.advance(round(look_s * 1000) + 1)
+        look_s = tend(keeper, ids)
+        found.append((ids.reach(), look_s))
+    assert found[3] == (reached, pytest.approx(reached / 2000))
+    assert found[4:] == [(1000, pytest.approx(0.5))] * 2
+
+
+def test_a_claim_of_which_more_is_left_gets_the_whole_horizon(supplied, world):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    drive(keeper.policy._renew(ids, idle=True), keeper.registry)
+    keeper.policy._spread, keeper.policy.jitter = False, lambda: 0.5
+    world.advance(100)
+    ids.poll()
+    drive(keeper.policy._renew(ids), keeper.registry)
+    assert (ids.reach(), keeper.policy._renewable) == (1000, True)
 
 
 def test_an_idle_walk_is_released(supplied, world):
