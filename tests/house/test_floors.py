@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import needs
+
 ROOT = Path(__file__).resolve().parents[2]
 LINT = (
     "import sys; from importlinter.cli import lint_imports;"
@@ -52,6 +54,7 @@ IN_A_CYCLE = [
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     """Hold the package found in ``folder`` against the project's contracts."""
+    needs("importlinter", "contracts of imports")
     return subprocess.run(
         [sys.executable, "-c", LINT, str(ROOT / "pyproject.toml")],
         cwd=folder,

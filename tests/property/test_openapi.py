@@ -1,6 +1,7 @@
 """The OpenAPI document compared with the running service."""
 
 import json
+import re
 import subprocess
 import sys
 from copy import deepcopy
@@ -75,7 +76,7 @@ def test_every_answer_is_one_of_those_promised(tmp_path, namespace):
         at = f"{service.url}/openapi.json"
         found, code = asked(service.url, tmp_path, at, namespace=namespace, **more)
     assert code == 0, found
-    assert "13 passed" in found
+    assert re.search("1[34] passed", found), found  # later versions skip what takes no parameter
 
 
 @pytest.mark.long

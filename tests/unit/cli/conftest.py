@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from frazil.cli import main
+from tests.needs import lacks
 
 __all__ = ["call", "plain_terminal", "process", "refused"]
 
@@ -32,6 +33,8 @@ def call() -> Call:
         result = CliRunner().invoke(main, args, input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
+        if reason := lacks(result.output):
+            pytest.skip(reason)
         return result
 
     return run

@@ -11,6 +11,7 @@ import pytest
 import frazil
 from frazil import cli, errors
 from frazil.cli import COMMANDS, Failure
+from tests.needs import needs
 
 LOADED = """
 import json, sys
@@ -47,6 +48,7 @@ def test_one_id_loads_no_generator_and_no_terminal(tmp_path):
 
 
 def test_an_audit_loads_no_registry_and_no_table_printer(tmp_path):
+    needs("duckdb", "audits of files")
     (tmp_path / "ids.csv").write_text("id\n1\n", encoding="utf-8")
     loaded = loaded_by("audit", "ids.csv", cwd=tmp_path)  # a long name is wrapped
     assert "duckdb" in loaded

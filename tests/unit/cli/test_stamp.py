@@ -23,6 +23,8 @@ from frazil.generator.local import open_request
 from frazil.schemes.scheme import scheme
 from tests.needs import needs
 
+needs("duckdb", "stamping tables")
+
 CSV = 'name,note\nAda,"two\nlines"\nBob,"a ""b"""\n'
 
 

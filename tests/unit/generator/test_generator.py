@@ -322,6 +322,12 @@ def polars():
     return import_module("polars")
 
 
+def new_column(ids):
+    """With a name for the table, since pandas counts who refers to it."""
+    table = pd.DataFrame({"a": [1, 2]})
+    table["id"] = ids
+
+
 TRAPS = {
     "set": set,
     "list": list,
@@ -329,7 +335,7 @@ TRAPS = {
     "pandas.Series": pd.Series,
     "pandas.Series of a length": lambda ids: pd.Series(ids, index=range(3)),
     "pandas.DataFrame": lambda ids: pd.DataFrame({"a": [1, 2], "id": ids}),
-    "pandas column": lambda ids: pd.DataFrame({"a": [1, 2]}).__setitem__("id", ids),
+    "pandas column": new_column,
     "polars.Series": lambda ids: polars().Series(ids),
     "polars.DataFrame": lambda ids: polars().DataFrame({"id": ids}),
     "polars.lit": lambda ids: polars().lit(ids),

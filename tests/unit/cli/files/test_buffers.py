@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from frazil.cli.new_ids import as_arrow, one_text
+from tests.needs import needs
 
 COMMANDS = """
 import sys
@@ -49,6 +50,7 @@ def test_a_text_is_a_scalar() -> None:
 
 
 def test_stamp_and_audit_do_not_import_pandas(tmp_path: Path) -> None:
+    needs("duckdb", "tables in files")
     (tmp_path / "a.csv").write_text("word\nada\nbob\n")
     (tmp_path / "odd.csv").write_text("id\n7\n5\n")
     done = subprocess.run(

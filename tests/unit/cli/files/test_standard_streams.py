@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.needs import needs
+
 START = "from frazil.cli import main; main(prog_name='frazil')"
 ID = "1375354384404488193"
 TELLING = {
@@ -97,6 +99,7 @@ def test_error_that_cannot_be_written_keeps_its_exit_code(run, streams):
 )
 def test_command_without_messages_needs_no_output(run, tmp_path, streams):
     """Its output file must not get the number of a closed stream."""
+    needs("duckdb", "stamping tables")
     code, _, told = run("stamp a.csv --column new -u static:7?state=none -o b.csv", streams)
     assert (code, "Error" in told) == (0, False)
     assert (tmp_path / "b.csv").read_text(encoding="ascii").endswith(f",{ID}\n")

@@ -14,8 +14,6 @@ from frazil.service.redis import server
 from frazil.service.redis.commands import IDS_MOST
 from tests.unit.service.conftest import Service, rest_of, token
 
-KEY = bytes(range(16))
-
 CONFIG = """
 [server]
 resp_port = 0
@@ -29,18 +27,11 @@ scheme = "sonyflake"
 registry = "memory:"
 """
 
-KEYED = """
-[namespaces.k]
-key = "file:{}"
-registry = "memory:"
-"""
-
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     place = tmp_path_factory.mktemp("service")
-    (place / "key").write_text(KEY.hex(), encoding="ascii")
-    with Service(place, CONFIG + KEYED.format(place / "key")) as service:
+    with Service(place, CONFIG) as service:
         yield service
 
 
@@ -87,7 +78,7 @@ def test_inspect(client):
         (("INCR", "a", "b"), "increment must be 1"),
         (("INCRBY", "a", "2"), "increment must be 1"),
         (("INCR", "a", "1", "1"), "INCR ns"),
-        (("INCR", "nope"), "no namespace 'nope' is served here; those served: a, k, s, t"),
+        (("INCR", "nope"), "no namespace 'nope' is served here; those served: a, s, t"),
         (("INCR", "nope"), r"\[namespaces\] in the configuration"),
         (("INCR", b"\xff\r\n"), "no namespace '.*' is served"),
         (("FRAZIL.IDS", "a"), "FRAZIL.IDS ns n"),
