@@ -183,7 +183,8 @@ class LinkCalls:
                     (yield partial(self._within, line, until_s, connection.read_response))
                 )
             except self._errors.ResponseError as error:
-                replies.append(error)
+                # Its traceback knows this frame, and so the connection until garbage is collected.
+                replies.append(error.with_traceback(None))
         return replies
 
     def _kept(self, line: Line, steps: Steps[Answer], *, sent: bool) -> Steps[Answer]:

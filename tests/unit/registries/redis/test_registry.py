@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+from weakref import ref
 
 import pytest
 
@@ -34,6 +35,16 @@ def test_a_damaged_record_is_reported_at_once(registry, server, field, value):
         grant(registry)
     server.do("DEL", f"frazil:{{{registry.namespace}}}")
     assert isinstance(grant(registry), Claim | Wait)
+
+
+def test_a_dropped_link_closes_its_connection_at_once(server):
+    """An error reply, here NOSCRIPT, would keep it until garbage is collected, in any order."""
+    registry = new(server.url, "dropped")
+    server.do("SCRIPT", "FLUSH")
+    grant(registry)
+    link = ref(registry.link)
+    del registry
+    assert link() is None
 
 
 class TestVerbs:
