@@ -10,12 +10,7 @@ from frazil.layout.drawing import COLOURS
 from frazil.reading.capacity import plan_of
 from frazil.reading.search import Search
 from frazil.system.clock import moment_text, wall_us
-from tests.browser.window import ID, LINE, expect
-
-
-def inspect(page, text):
-    page.get_by_label("Paste an ID").fill(text)
-    page.get_by_role("button", name="Inspect", exact=True).click()
+from tests.browser.window import ID, LINE, expect, inspect
 
 
 def rgb(colour):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from frazil.reading.capacity import Need, plan_of, proposals
-from tests.browser.window import expect
+from tests.browser.window import answer, expect
 
 ICICLE = "sign:1=0 time:41 node:10 sequence:12 @1ms since 2016-02-18T09:43:20.316Z"
 
@@ -19,10 +19,6 @@ def page(service, open_page):
 
 def text(page):
     return page.get_by_label("Layout string", exact=True)
-
-
-def answer(page, title):
-    return page.locator(".answer").filter(has=page.get_by_role("heading", name=title, exact=True))
 
 
 def border(page, left, right):

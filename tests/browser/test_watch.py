@@ -12,13 +12,9 @@ from urllib.parse import urlsplit
 import pytest
 
 import frazil
-from tests.browser.window import CONFIG, START, claims_of, expect
+from tests.browser.window import CONFIG, START, answer, claims_of, expect
 from tests.servers.redis import Server
 from tests.tools.beside import beside
-
-
-def answer(page, title):
-    return page.locator(".answer").filter(has=page.get_by_role("heading", name=title, exact=True))
 
 
 def space(page, name):

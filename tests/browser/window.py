@@ -28,9 +28,11 @@ __all__ = [
     "Open",
     "Page",
     "Service",
+    "answer",
     "claims_of",
     "complaints",
     "expect",
+    "inspect",
     "launched",
     "strays",
     "sync_playwright",
@@ -97,3 +99,14 @@ def claims_of(page: Page, *slots: dict[str, Any], **more: Any) -> None:
     """Give these claims to the page instead of those of the service."""
     told = {**TIMED, **more, "slots": [{**SLOT, **slot} for slot in slots]}
     page.route("**/claims", lambda route: route.fulfill(json=told))
+
+
+def inspect(page: Page, text: str) -> None:
+    """Paste a text with IDs, and have it shown."""
+    page.get_by_label("Paste an ID").fill(text)
+    page.get_by_role("button", name="Inspect", exact=True).click()
+
+
+def answer(page: Page, title: str) -> Any:
+    """The part of the page with this heading."""
+    return page.locator(".answer").filter(has=page.get_by_role("heading", name=title, exact=True))

@@ -1,8 +1,7 @@
 """IDs of the past: a word first, then a region of a process, by moment, in any order."""
 
-import os
 import pickle
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta, timezone
 from types import SimpleNamespace
 
@@ -24,6 +23,7 @@ from frazil.errors import (
 )
 from frazil.registries.base import connect, with_past
 from frazil.registries.partitioned import PartitionedRegistry, share_terms
+from tests.tools.forks import found_in_child
 
 ICICLE = frazil.scheme("icicle")
 WHEN = datetime(2020, 5, 1, 12, tzinfo=UTC)
@@ -233,23 +233,15 @@ def test_threads_share_it(declared):
             for _ in range(20):
                 found.extend([past.at(WHEN), *past.at_many([WHEN] * 50).tolist()])
 
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: work(), range(4)))
     assert len(set(found)) == 4 * 20 * 51
 
 
 def test_a_child_has_a_region_of_its_own(declared):
     with frazil.history(declared) as past:
         mine = past.at(WHEN)
-        reader, writer = os.pipe()
-        if not (child := os.fork()):
-            os.write(writer, str(past.at(WHEN)).encode())
-            os._exit(0)
-        os.waitpid(child, 0)
-        theirs = int(os.read(reader, 100))
+        theirs = int(found_in_child(lambda: past.at(WHEN)))
         assert theirs != mine
         assert ICICLE.unpack(theirs).moment == WHEN
         assert ICICLE.unpack(past.at(WHEN)).node == ICICLE.unpack(mine).node

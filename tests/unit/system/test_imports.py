@@ -31,10 +31,14 @@ os.waitpid(child, 0)
 """
 
 
+def run(*script):
+    command = [sys.executable, "-c", *script]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+
+
 def test_a_fork_while_another_thread_imports(tmp_path):
     (tmp_path / "slow.py").write_text("import time\ntime.sleep(0.5)\nready = 'imported'\n")
-    command = [sys.executable, "-c", FORKS, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = run(FORKS, str(tmp_path))
     assert done.stdout.split() == ["imported"]
 
 
@@ -44,8 +48,7 @@ def test_a_fork_during_ones_own_import(tmp_path):
         "code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])\n"
     )
     script = FORKS.split("begun =", maxsplit=1)[0] + "print(load('forks').code)"
-    command = [sys.executable, "-c", script, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = run(script, str(tmp_path))
     assert done.stdout.split() == ["7"]
 
 
@@ -60,8 +63,7 @@ def test_a_fork_in_c(tmp_path):
         "if not child:\n    os._exit(0)\n"
         "os.waitpid(child, 0)\n"
     )
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = run(script)
     assert done.stderr == ""
 
 
@@ -108,8 +110,7 @@ print("free" if free else "held")
 @pytest.mark.parametrize("hook", ["before", "after_in_parent", "after_in_child", "signal"])
 def test_a_fork_inside_the_hook_of_another_fork(hook):
     """In every process that it leaves, another thread can import."""
-    command = [sys.executable, "-c", NESTED, hook]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = run(NESTED, hook)
     assert (done.stdout.split(), done.stderr) == (["free"], "")
 
 

@@ -21,6 +21,7 @@ from frazil.service.process import workers
 from frazil.service.process.workers import SIGNALS, hold_signals, release_signals
 from frazil.service.settings import read_settings
 from frazil.system.clock import boot_ns
+from tests.tools.waiting import until
 
 SCHEME = frazil.scheme()
 PACKED = {"Accept": "application/octet-stream"}
@@ -131,13 +132,6 @@ def config(tmp_path):
     return f'[namespaces.a]\nregistry = "sqlite:///{tmp_path}/claims.db?horizon=2s"\n'
 
 
-def until(condition, patience_s=60):
-    deadline = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def ready(service):
     return httpx.get(f"{service.url}/readyz", timeout=20).status_code == 200
 
@@ -147,16 +141,16 @@ def test_killed_workers_are_replaced_and_repeat_no_id(start, config):
     """The other workers continue: no call fails, and the service stays ready."""
     service = start(config, "--workers", "4")
     workers = processes(service)
-    until(lambda: ready(service))
+    until(lambda: ready(service), "the service")
     with Callers(service.url) as callers, Probe(service.url) as probe:
-        until(lambda: callers.ids)
+        until(lambda: callers.ids, "the first IDs")
         for victim in workers:
             os.kill(victim, signal.SIGKILL)
             assert service.wait_for("worker died")["process"] == victim
             processes(service, 1)
             time.sleep(0.5)
         had = len(callers.ids)
-        until(lambda: len(callers.ids) > had + 1000)
+        until(lambda: len(callers.ids) > had + 1000, "more IDs")
         assert ready(service)
     callers.check()
     assert set(callers.statuses) == {200}
@@ -167,11 +161,11 @@ def test_killed_workers_are_replaced_and_repeat_no_id(start, config):
 def test_workers_end_with_their_supervisor(start, config):
     service = start(config, "--workers", "2")
     processes(service, 2)
-    until(lambda: ready(service))
+    until(lambda: ready(service), "the service")
     service.process.kill()
     service.process.wait()
-    until(lambda: not listening(service))
-    until(lambda: len([line for line in service.lines if line["event"] == "stopped"]) == 2)
+    until(lambda: not listening(service), "the end")
+    until(lambda: [one["event"] for one in service.lines].count("stopped") == 2, "both")
 
 
 def listening(service):
@@ -185,7 +179,7 @@ def test_metrics_are_of_all_workers(start, config):
     service = start(config, "--workers", "3", "--resp", "0")
     processes(service, 3)
     with Callers(service.url, 8) as callers:
-        until(lambda: len(callers.ids) > 2000)
+        until(lambda: len(callers.ids) > 2000, "IDs")
 
     def told():
         found = {}
@@ -194,7 +188,7 @@ def test_metrics_are_of_all_workers(start, config):
                 found[line.partition('worker="')[2][0]] = float(line.rpartition(" ")[2])
         return found
 
-    until(lambda: sum(told().values()) == len(callers.ids))
+    until(lambda: sum(told().values()) == len(callers.ids), "the metrics")
     assert sorted(told()) == ["0", "1", "2"]
 
 
