@@ -55,6 +55,13 @@ def test_after_a_loss_it_begins_after_the_wait():
     assert region(reserve(world))[1] == NOW + TERMS.wait_ticks
 
 
+def test_at_the_guard_nothing_is_left_to_wait_for():
+    world = World()
+    world.grant(10)
+    world.record.guard = NOW
+    assert region(reserve(world)) == (1, NOW, TERMS.end)
+
+
 def test_one_node_number_is_left():
     world = World()
     for _ in range(3):
