@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -88,19 +89,18 @@ def test_only_its_caller_waits(url):
         assert len({*made, *others}) == len(others) + 1
 
 
-@pytest.mark.parametrize("seconds", [2, 20])
+@pytest.mark.parametrize("seconds", [8, 20])
 @pytest.mark.parametrize("trusted", [True, False])
 def test_a_member_that_has_not_heard_of_a_step(url, monkeypatch, seconds, trusted):
     """The other one has a claim of the stepped clock; this one asks the store first."""
-    with frazil.open(url, timeout="1s") as ids, frazil.open(url) as newcomer:
+    timeout = timedelta(seconds=seconds / 2)  # less than to wait for the step to pass
+    with frazil.open(url, timeout=timeout) as ids, frazil.open(url) as newcomer:
         ids()
         right = clock.wall_us
         monkeypatch.setattr(clock, "wall_us", lambda: right() + int(seconds * 1e6))
         seen = newcomer()
         assert ids.scheme.unpack(seen).time > ids.scheme.unpack(ids()).time + 1000
-        began_s = time.monotonic()
         assert ids.after(seen, trusted=trusted) > seen
-        assert time.monotonic() - began_s < 1  # less than the step
         assert ids.status().failures == 0
 
 
