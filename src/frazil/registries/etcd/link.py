@@ -24,6 +24,7 @@ contents. While the connection lasts, this is done once for each namespace, beca
 record.
 """
 
+import encodings.idna  # noqa: F401 - for the name of the host, before another thread needs it
 import json
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
