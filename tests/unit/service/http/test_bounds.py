@@ -169,9 +169,9 @@ def test_many_searches_do_not_make_the_service_unready(searched):
         replies = [crowd.submit(find, number) for number in range(MANY)]
         asked = 0
         while asked < 3 or not all(reply.done() for reply in replies):
-            ready = searched.client.get("/readyz")
+            ready = searched.client.get("/readyz", timeout=60)
             assert (ready.status_code, ready.json()["namespaces"]["a"]) == (200, "ready")
-            assert searched.client.get("/v1/b/claims").status_code == 200
+            assert searched.client.get("/v1/b/claims", timeout=60).status_code == 200
             asked += 1
     found = [reply.result() for reply in replies]
     statuses = [one.status_code for one in found]
