@@ -6,7 +6,8 @@ from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.claims.record import JUMP_US, WITNESS_US, Record
 from frazil.claims.slots import Slot, SlotTable
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
-from tests.unit.claims.test_record import COUNTER, NOW, TERMS, World, region
+from tests.unit.claims.test_record import NOW, TERMS, World, region
+from tests.unit.claims.test_record_counters import TERMS as COUNTER
 
 
 def test_an_untouched_slot_has_a_floor_of_zero():
@@ -35,9 +36,8 @@ def test_a_jump_is_more_than_a_minute_and_a_witness_agrees_within_ten_seconds(
     if believed:
         assert isinstance(world.grant(10, witness=world.us + apart_us), Claim)
     else:
-        with pytest.raises(ClockError) as caught:
+        with pytest.raises(ClockError):
             world.grant(10, witness=world.us + apart_us)
-        assert caught.value.reading_us == world.us
 
 
 @pytest.mark.parametrize(("horizon", "want", "least"), [(10_000, 500, 100), (4, 3, 1), (300, 2, 2)])

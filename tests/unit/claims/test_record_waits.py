@@ -129,6 +129,19 @@ def test_a_report_that_is_higher_in_nothing_that_it_was_told(stores):
     assert stores.until_granted(newcomer).start >= used.until
 
 
+def test_a_clock_that_is_corrected_in_the_wait_does_not_end_it(stores):
+    holder = lost_renewal(stores, 90, 300)
+    newcomer = Member(stores)
+    newcomer.grant()
+    stores.ms += 10
+    stores.behind = 0
+    assert isinstance(newcomer.grant(), Wait)
+    stores.ms += HORIZON // 2
+    assert isinstance(newcomer.grant(), Wait)
+    assert isinstance(holder.renew(), Lost)
+    assert stores.until_granted(newcomer).start >= holder.claim.until
+
+
 def test_two_losses_with_a_lower_reply_between(stores):
     """The first successor tells an earlier clock; then it is lost too, and its guard."""
     copy = deepcopy(stores.record)
