@@ -1,8 +1,8 @@
 ------------------------------- MODULE claims -------------------------------
 (***************************************************************************)
 (* The claim protocol of frazil: the verbs of src/frazil/claims/record.py, *)
-(* the members that request them (keeper_policy.py, walk.py), and all faults      *)
-(* between them. The names are those of the code.                          *)
+(* the members that request them (keeper_policy.py, walk.py), and all      *)
+(* faults between them. The names are those of the code.                   *)
 (*                                                                         *)
 (* A tick has one cell, so an ID is a slot and a tick. A behaviour issues  *)
 (* one ID, any that it may, and then only checks whether that ID can be    *)

@@ -15,7 +15,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise, repeat
@@ -159,7 +159,7 @@ def command(*, request: OpenRequest, seconds: float, as_json: bool) -> None:
 
 def _in_own_namespace(request: OpenRequest) -> OpenRequest:
     """The request, with a namespace whose IDs are not kept, so it is always set up as new."""
-    own = request._replace(namespace=f"bench-{request.scheme.fingerprint[:8]}")
+    own = replace(request, namespace=f"bench-{request.scheme.fingerprint[:8]}")
     with suppress(ConfigError):  # it exists
         own.connect().initialise(ask_of(LastSeen()), 0)
     return own
@@ -191,7 +191,7 @@ def _measure(bench: _Bench, request: OpenRequest) -> Iterator[Line]:
             floor = Line("the layout's limit", 0, 1e9 / limit)
             yield floor
         yield bench.line("ids()", lambda: [ids() for _ in repeat(None, calls)], floor)
-    with open_request(request._replace(lead_us=lead_us)) as early:
+    with open_request(replace(request, lead_us=lead_us)) as early:
         if limit:
             until_s = time.monotonic() + _WARM_UP_S
             while time.monotonic() < until_s:

@@ -14,6 +14,7 @@ import json
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def command(
         raise ConfigError(f"cannot write {kind_out} to a terminal; use -o FILE")
     began_s = time.monotonic()
     if is_default("lead"):
-        request = request._replace(lead_us=_default_lead_us(request))
+        request = replace(request, lead_us=_default_lead_us(request))
     found = _stamp(files, kind, output, kind_out, request, force=force, **options)
     found |= {
         "seconds": round(time.monotonic() - began_s, 3),

@@ -1,8 +1,9 @@
 """A request: the arguments of ``open``, checked, as values. ``frazil.minting`` makes it."""
 
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from frazil.errors import ConfigError, LayoutExhausted, brief
 from frazil.inputs.duration import duration_text, duration_us
@@ -19,7 +20,8 @@ _CELL_BITS = 62  # a tick's cells: a machine's word, and more than any tick has 
 KEEP_US = 60_000_000  # how long a generator keeps its claim after its last ID, by default
 
 
-class OpenRequest(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class OpenRequest:
     """The arguments of ``open``. Generators of equal requests share nothing else.
 
     scattered: whether the sequence of a tick begins at a random number. block: None for the default
@@ -33,12 +35,9 @@ class OpenRequest(NamedTuple):
     timeout_us: int = 10_000_000
     scattered: bool = False
     block: int | None = None
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     keep_us: int = KEEP_US
-    registry: Registry | None = None
-
-    def __repr__(self) -> str:
-        return f"OpenRequest({str(self.url)!r}, namespace={self.namespace!r})"  # without secrets
+    registry: Registry | None = field(default=None, repr=False)
 
     def refuse(self, problem: str, **given: bool) -> None:
         """Raise ConfigError if an argument has no meaning here; {} in the text is its name."""

@@ -8,8 +8,9 @@ is not valid may contain a password, so it is not shown.
 
 import os
 import re
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from frazil.errors import ConfigError, brief
 from frazil.inputs.arguments import expect
@@ -60,7 +61,8 @@ def host_port(text: str, usual: int) -> tuple[str, int] | None:
     return None if port is None else (found["ip"] or found["name"] or "", port)
 
 
-class Url(NamedTuple):
+@dataclass(frozen=True, slots=True)  # no tuple: tools that record variables would list its password
+class Url:
     """A URL and its parts. ``str()`` of it is ``shown``.
 
     text: the URL with its password. shown: the URL as the caller wrote it, with the password
@@ -68,19 +70,16 @@ class Url(NamedTuple):
     3986, not decoded. query: names and values, decoded; each name occurs once.
     """
 
-    text: str
+    text: str = field(repr=False)
     shown: str
     kind: str
-    opened_by: Kind
-    netloc: str
+    opened_by: Kind = field(repr=False)
+    netloc: str = field(repr=False)
     path: str
-    query: tuple[tuple[str, str], ...]
+    query: tuple[tuple[str, str], ...] = field(repr=False)
 
     def __str__(self) -> str:
         return self.shown
-
-    def __repr__(self) -> str:
-        return f"Url({self.shown!r})"  # without the password
 
     @property
     def body(self) -> str:
@@ -146,11 +145,11 @@ def url_of(given: UrlInput | None) -> Url:
     if url.kind == "sqlite" and named.strip("/"):
         path = quote(os.path.realpath(named), errors="surrogateescape")
         _, mark, query = url.text.partition("?")
-        return url._replace(text=f"sqlite://{path}{mark}{query}", netloc="", path=path)
+        return replace(url, text=f"sqlite://{path}{mark}{query}", netloc="", path=path)
     if url.kind == "static" and options.get("state") not in (None, "", "none"):
         options["state"] = os.path.realpath(options["state"])
         text = f"static:{url.body}?{urlencode(options, errors='surrogateescape')}"
-        return url._replace(text=text, query=tuple(options.items()))
+        return replace(url, text=text, query=tuple(options.items()))
     return url
 
 

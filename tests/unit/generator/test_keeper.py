@@ -96,34 +96,31 @@ def test_a_call_brings_a_claim_of_a_tenth_of_a_second(supplied):
     assert isinstance(ids.poll(), int)
 
 
-def test_a_busy_walk_is_renewed_at_half_and_wants_twice_as_much(supplied, world):
+def busy_rounds(supplied, world, count):
+    """What can be reached after each round of a busy walk, and when the next one is due."""
     ids, keeper, answers = supplied
-    look_s = call(ids, keeper, answers)
-    reached = []
-    for _ in range(8):
+    look_s, found = call(ids, keeper, answers), []
+    for _ in range(count):
         ids.poll()
         world.advance(round(look_s * 1000) + 1)
         look_s = tend(keeper, ids)
-        reached.append(ids.reach())
-    assert reached[:4] == [200, 400, 800, 1000]
-    assert reached[-1] == 1000  # the horizon
-    assert look_s == pytest.approx(0.5)
+        found.append((ids.reach(), look_s))
+    return found
+
+
+def test_a_busy_walk_is_renewed_at_half_and_wants_twice_as_much(supplied, world):
+    rounds = busy_rounds(supplied, world, 8)
+    assert [reach for reach, _ in rounds[:4]] == [200, 400, 800, 1000]
+    assert rounds[-1] == (1000, pytest.approx(0.5))  # the horizon
 
 
 @pytest.mark.parametrize(("part", "reached"), [(0.5, 500), (0.75, 750), (1.0, 1000)])
 def test_the_first_claim_of_a_horizon_is_a_random_part_of_it(supplied, world, part, reached):
     """So members that started together do not renew together ever after."""
-    ids, keeper, answers = supplied
-    keeper.policy.jitter = lambda: part
-    look_s = call(ids, keeper, answers)
-    found = []
-    for _ in range(6):
-        ids.poll()
-        world.advance(round(look_s * 1000) + 1)
-        look_s = tend(keeper, ids)
-        found.append((ids.reach(), look_s))
-    assert found[3] == (reached, pytest.approx(reached / 2000))
-    assert found[4:] == [(1000, pytest.approx(0.5))] * 2
+    supplied[1].policy.jitter = lambda: part
+    rounds = busy_rounds(supplied, world, 6)
+    assert rounds[3] == (reached, pytest.approx(reached / 2000))
+    assert rounds[4:] == [(1000, pytest.approx(0.5))] * 2
 
 
 def test_a_claim_of_which_more_is_left_gets_the_whole_horizon(supplied, world):

@@ -1,5 +1,7 @@
 """A URL is parsed once, and the path of its file becomes absolute."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,7 +21,7 @@ def test_relative_path_becomes_absolute(tmp_path, monkeypatch, name):
     path, mark, query = name.replace(" ", "%20").replace("e:b", "e%3Ab").partition("?")
     assert found.text == f"sqlite://{tmp_path}/{path}{mark}{query}"
     assert str(found) == text
-    assert url_of(found.text)._replace(shown=text) == found
+    assert replace(url_of(found.text), shown=text) == found
 
 
 @pytest.mark.parametrize("name", ["state.db", "a b+c%d", "none?"])
@@ -30,7 +32,7 @@ def test_relative_state_of_a_static_number_becomes_absolute(tmp_path, monkeypatc
     assert dict(found.query) == {"state": f"{tmp_path}/{name}", "horizon": "2s"}
     assert found.body == "7"
     assert str(found) == text
-    assert url_of(found.text)._replace(shown=text) == found
+    assert replace(url_of(found.text), shown=text) == found
 
 
 @pytest.mark.parametrize("text", ["static:7", "static:7?state=none", "sqlite:", "redis://h/1"])
@@ -54,3 +56,10 @@ def test_a_path_gets_the_url_of_its_file(path):
     with pytest.raises(ConfigError) as caught:
         parse_url(path)
     assert str(caught.value).endswith(f"like sqlite://{Path(path).absolute()}")
+
+
+def test_what_holds_a_secret_is_not_listed_as_a_sequence():
+    """Tools that record variables, or write them as JSON, list the parts of a tuple."""
+    request = make_request("redis://:hidden@localhost")
+    for value in (request, request.url):
+        assert "hidden" not in json.dumps(value, default=repr)

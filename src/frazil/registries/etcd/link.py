@@ -260,7 +260,7 @@ class Link:
         answer: dict[str, Any] = json.loads(response.data)
         return answer
 
-    def _connect(self, host: str, port: int) -> HTTPConnectionPool:
+    def _connect(self, host: str, port: int) -> Any:
         """A pool of one connection, which is open if there is a user to ask a token for."""
         timeout = urllib3.Timeout(connect=_CONNECT_S, read=_TIMEOUT_S)
         if self._tls is None:
@@ -274,8 +274,7 @@ class Link:
             name, password = self._user
             answer = self._ask(pool, "auth/authenticate", {"name": name, "password": password})
             self._headers["Authorization"] = answer["token"]
-        made: HTTPConnectionPool = pool
-        return made
+        return pool
 
     def _refuse(self, refused: _RefusedError, said: str) -> None:
         """Raise errors that every endpoint would return."""

@@ -62,6 +62,22 @@ class TestUrl:
 
 
 class TestRequests:
+    def test_a_key_that_another_member_wrote_is_read_before_it_is_written(
+        self, cluster, name, monkeypatch
+    ):
+        """Until it finds that nobody else did: a transaction that fails costs more than to read."""
+        ours, other = new(cluster.url, name), connect(cluster.url, name, ONE_RECORD)
+        sent, send = [], ours._send
+        monkeypatch.setattr(ours, "_send", lambda *each: sent.append(1) or send(*each))
+        counts = []
+        for turn in (ours, ours, other, ours, other, ours, ours, ours):
+            sent.clear()
+            mint(turn)
+            counts.append((len(sent), ours.key().alone))
+        alone = [(1, True)]
+        assert counts[:3] == [*alone * 2, (0, True)]
+        assert counts[3:] == [(2, False), (0, False), (1, False), *alone * 2]
+
     def test_replies_that_stay_lost_are_reported(self, cluster, name, monkeypatch):
         monkeypatch.setattr(etcd, "Link", Wrong)
         monkeypatch.setattr(etcd, "_PATIENCE_S", 0.2)
