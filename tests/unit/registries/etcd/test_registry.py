@@ -2,6 +2,7 @@
 
 import secrets
 import shutil
+import socket
 import subprocess
 import time
 from base64 import b64encode
@@ -77,6 +78,17 @@ class TestRequests:
         alone = [(1, True)]
         assert counts[:3] == [*alone * 2, (0, True)]
         assert counts[3:] == [(2, False), (0, False), (1, False), *alone * 2]
+
+    def test_what_was_not_sent_is_told_from_what_was_not_answered(self, monkeypatch):
+        monkeypatch.setattr("frazil.registries.etcd.link._TIMEOUT_S", 0.2)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            said = {}
+            for port in free_port(), silent.getsockname()[1]:
+                link = Link("etcd:", [("127.0.0.1", port)], None, None)
+                with pytest.raises(Unanswered) as caught:
+                    link.post("kv/txn", {}, dict)
+                said[caught.value.sent] = str(caught.value).partition(": ")[2]
+        assert said == {False: "[Errno 111] Connection refused", True: "no answer in time"}
 
     def test_replies_that_stay_lost_are_reported(self, cluster, name, monkeypatch):
         monkeypatch.setattr(etcd, "Link", Wrong)
