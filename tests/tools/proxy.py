@@ -190,6 +190,7 @@ class Proxy:
                     self._count(lost=1)
                     if faults.losing_cuts:
                         wire.cut()
+                        break  # the rest of the reply is lost with it
                     continue
                 wire.asked = False
                 self._count(replies=len(chunk))
