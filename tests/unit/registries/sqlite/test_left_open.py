@@ -52,14 +52,14 @@ while left() and time.monotonic() < ends_s:  # the store's thread may be about t
 assert os.getpid() in opened and not left(), (opened, closed)
 """
 INSIDE = """
-load, children = SqliteRegistry._load, []
+store, children = SqliteRegistry._store, []
 
-def forking(self, db):
+def forking(self, db, record):
+    store(self, db, record)  # a child that still read through SQLite could meet a truncated index
     if not children:
         children.append(os.fork())
-    return load(self, db)
 
-SqliteRegistry._load = forking
+SqliteRegistry._store = forking
 other = frazil.open(sys.argv[1], namespace="other")
 other()
 assert os.waitpid(children[0], 0)[1] == 0
