@@ -21,13 +21,16 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DIED", "HUNG", "Burst", "IdLog", "bursts", "complete_bytes", "number_of"]
+__all__ = ["DIED", "HUNG", "SLOW_NS", "Burst", "IdLog", "bursts", "complete_bytes", "number_of"]
 
 DIED = "ended by itself"
 """The report of a process that ended early with an error."""
 
 HUNG = "hung:"
 """The beginning of the report of a process that hung."""
+
+SLOW_NS = 500_000_000
+"""A burst that lasted so long ends, so that its length is that of one call, give or take this."""
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,37}")
 _HEAD = struct.Struct("<qqIHH")
@@ -103,15 +106,19 @@ class IdLog:
     def burst(self, count: int, given: list[Any] | None = None) -> int:
         """Call ``count`` times and write the IDs; returns their number.
 
-        given: IDs of earlier calls. A call that raises counts as refused and ends the burst.
+        given: IDs of earlier calls. A call that raises counts as refused and ends the burst, and a
+        slow one ends it too.
         """
         made: list[Any] = [] if given is None else given
         began_ns = time.monotonic_ns()
         error: Exception | None = None
-        call, keep = self.call, made.append
+        call, keep, now_ns = self.call, made.append, time.monotonic_ns
+        until_ns = began_ns + SLOW_NS
         try:
             for _ in repeat(None, count):
                 keep(call())
+                if now_ns() > until_ns:
+                    break
         except Exception as caught:  # noqa: BLE001 - whatever a foreign generator raises
             error = caught
         refused = int(error is not None)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from frazil_torture.alarms import Alarms, Ask
+from frazil_torture.id_log import SLOW_NS
 from frazil_torture.job import Job
 from frazil_torture.life import Children, Life, fork_c
 from frazil_torture.system import Setting
@@ -38,8 +39,11 @@ class _Main:
 
     def _one_by_one(self, count: int) -> list[Any]:
         call, begun = self.life.id_log.call, self.alarms.begun
+        until_ns = time.monotonic_ns() + SLOW_NS
         for _ in range(count):
             begun.append(call())
+            if time.monotonic_ns() > until_ns:
+                break
         return begun
 
     def burst(self) -> None:
@@ -51,6 +55,8 @@ class _Main:
         for _ in range(max(1, self.life.job.burst // _AT_ONCE)):
             error = self.alarms.ask(ask, self._rng.randrange(1, _AT_ONCE), given)
             if error is not None or ask is not self._asks[0] or self.alarms.child is not None:
+                break
+            if time.monotonic_ns() > began_ns + SLOW_NS:
                 break
         if self.alarms.child is not None:
             self.alarms.child()

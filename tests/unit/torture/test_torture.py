@@ -134,6 +134,15 @@ def test_a_stop_is_not_a_stall(trial):
     assert examined(trial, late_s=60).hung == 0
 
 
+def test_slow_calls_in_a_row_are_not_one_long_call(trial):
+    def slow():
+        time.sleep(0.3)
+        return 1
+
+    id_log = IdLog(trial, "p0", slow)
+    assert [id_log.burst(100), id_log.burst(1)] == [2, 1]
+
+
 @pytest.mark.parametrize(
     ("found", "more", "outcome"),
     [
