@@ -5,10 +5,10 @@ process keeps its number until its claim has ended, one horizon at most. And eve
 of the registry, which does one at a time: a busy process takes two in each horizon to renew, a
 start and an end take one each.
 
-A step takes as long as was measured (``COSTS_US``), on a busy machine with the slower of one client
-and four; beside ten thousand claims it takes about as long as beside a hundred. Each server is
-planned to be at most half busy: a quarter for renewals, a quarter for starts. A plan that needs
-more has no reserve.
+A step takes as long as was measured (``COSTS_US``): the time from one step to the next, in the
+slower of four clients and sixteen. Beside ten thousand claims it takes about as long as beside a
+hundred. Each server is planned to be at most half busy: a quarter for renewals, a quarter for
+starts. A plan that needs more has no reserve.
 """
 
 from math import inf
@@ -26,12 +26,12 @@ _SECOND_US = 1_000_000.0
 
 
 COSTS_US = {
-    "sqlite": 4_000,
-    "redis": 450,
-    "postgresql": 3_800,
-    "mysql": 5_800,
-    "etcd": 8_400,
-    "zookeeper": 5_000,
+    "sqlite": 1_700,
+    "redis": 125,
+    "postgresql": 1_100,
+    "mysql": 950,
+    "etcd": 3_400,
+    "zookeeper": 2_500,
 }
 """µs of a step, measured by ``python -m evidence.benchmarks.claims``; docs/how-to/capacity.md shows
 them."""

@@ -95,7 +95,7 @@ def test_a_member_that_has_not_heard_of_a_step(url, monkeypatch, seconds, truste
     """The other one has a claim of the stepped clock; this one asks the store first."""
     timeout = timedelta(seconds=seconds / 2)  # less than to wait for the step to pass
     with frazil.open(url, timeout=timeout) as ids, frazil.open(url) as newcomer:
-        ids()
+        until(lambda: ids() and ids.status().seconds_left > 0.5, "a longer claim")
         right = clock.wall_us
         monkeypatch.setattr(clock, "wall_us", lambda: right() + int(seconds * 1e6))
         seen = newcomer()

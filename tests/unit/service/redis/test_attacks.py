@@ -103,7 +103,7 @@ async def unread(packets):
 
 
 def test_one_command_a_packet_and_no_reply_read():
-    assert asyncio.run(unread(3_000)) < 24_000
+    assert asyncio.run(unread(3_000)) < 40_000  # of 75,000
 
 
 def test_memory_of_unread_replies(tmp_path):
