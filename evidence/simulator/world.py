@@ -100,6 +100,7 @@ class World:
         self.order = Order(self.terms, schedule.lead_us)
         self.ids_order: IdOrder | None = None  # if the members answer each other's IDs
         self.newest_id = -1
+        self._calmed = False
         if schedule.seed % 4 == 1 and rises(self.scheme):
             self.ids_order = IdOrder(self.scheme, schedule.horizon_us)
         self.store = SimulatedStore(
@@ -159,6 +160,8 @@ class World:
 
     def strike(self, fault: Fault) -> None:
         """Cause a fault. If it destroys a counter, an operator repairs that later."""
+        if self._calmed:  # it was to strike a request that is still on its way
+            return
         if fault.asking:
             struck = partial(self.strike, replace(fault, asking=False))
             self.members[fault.member].link.struck.append(struck)
@@ -225,6 +228,7 @@ class World:
 
     def _calm(self) -> None:
         """End all faults."""
+        self._calmed = True
         self.store.down_until_us = 0
         self.store.clock.put_right()
         if not self.terms.timed:
