@@ -198,7 +198,7 @@ def test_a_fleet(call):
     assert re.search(r"processes +512 ", shown)
     assert re.search(r"bound by +node numbers +renewals", shown)
     assert "redis, 2 servers, horizon 5 s." in shown
-    (plan,) = planned(call, "icicle", "--registry", "postgresql://db/app?horizon=10s")
+    (plan,) = planned(call, "icicle", "--registry", "etcd://db?horizon=10s")
     assert plan["nodes"] == 1024
     assert plan["fleet"]["bound_by"] == "renewals"
     assert plan["fleet"]["horizon_s"] == 10
@@ -247,10 +247,10 @@ def test_a_need_beyond_uuid7_is_answered_by_a_reason(call):
 @pytest.mark.parametrize(
     ("nodes", "url", "words"),
     [
-        ("3000", "redis://a", "3,000 processes are needed, and 1,388 are planned, "),
+        ("6000", "redis://a", "6,000 processes are needed, and 5,000 are planned, "),
         ("1000", "redis://a", "bound by node numbers. A restart of all needs two for each: plan "),
         ("500", "redis://a", None),
-        ("3000", "redis://a,b,c", None),
+        ("6000", "redis://a,b,c", None),
     ],
 )
 def test_a_need_that_the_registry_misses(call, nodes, url, words):
