@@ -71,8 +71,9 @@ def test_a_claims_life(records, own):
         n = ids()
         until(lambda: records.of("claim renewed"), "a renewal")
         ids()
-    assert records.events() == ["claim granted", "claim given back", "generator closed"]
-    granted, back, closed = records.of(*set(records.events()))
+    told = [event for event in records.events() if event != "claim renewed late"]  # a busy machine
+    assert told == ["claim granted", "claim given back", "generator closed"]
+    granted, back, closed = records.of(*set(told))
     assert facts(granted) == {f"frazil_{name}" for name in ["event", *REGION, *EACH]}
     node, tick = ids.scheme.unpack(n)["node"], ids.scheme.unpack(n)["time"]
     assert granted.frazil_node == node
