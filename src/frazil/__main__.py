@@ -3,13 +3,8 @@
 The script calls ``main`` too: Ctrl-C while the command is loaded shows no traceback. ``--version``
 alone is answered here, because the command needs more time to load than all of Python; where the
 answer cannot be written, the command says why.
-
-A sixth of the time of ``frazil mint`` was the collector of garbage, which looked for cycles in what
-had just been loaded, and once more at the end, when the process frees everything anyway.
 """
 
-import atexit
-import gc
 import sys
 
 __all__ = ["main"]
@@ -20,8 +15,6 @@ def main() -> None:
     try:
         if sys.argv[1:] == ["--version"] and _has_printed_version():
             return
-        gc.set_threshold(10_000)
-        atexit.register(gc.freeze)
         from frazil.cli import main as command
     except KeyboardInterrupt:
         sys.exit(130)
