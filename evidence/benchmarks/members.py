@@ -7,9 +7,10 @@ minute a tenth of them is closed and opened again, one after the other.
 
 Measured are the time from opening a generator to its first ID, at the start and for those opened
 later; the IDs that had to wait because a renewal was late, which a member can have more than ten
-seconds after its second claim, the first one of a horizon; and the processor time of the server.
-The store is one that the tests start on this machine, which it shares with the members. Prints a
-table in Markdown. The exit code is 1 if an ID repeats.
+seconds after its second claim, the first one of a horizon; and the processor time of the server,
+also that of the least and the most busy second once all members have had long claims, before the
+first is opened again. The store is one that the tests start on this machine, which it shares with
+the members. Prints a table in Markdown. The exit code is 1 if an ID repeats.
 """
 
 import argparse
@@ -19,12 +20,15 @@ import platform
 import sys
 import time
 from datetime import UTC, datetime
+from itertools import pairwise
 from math import inf
 from statistics import quantiles
+from threading import Event, Thread
 from typing import NamedTuple
 
 import frazil
 from evidence.benchmarks.claims import STORES, processor_s
+from frazil.inputs.duration import duration_us
 
 __all__ = ["main"]
 
@@ -42,6 +46,7 @@ class _Told(NamedTuple):
     late: int
     failures: int
     issued: list[int]
+    begin: float  # when all had started, by ``time.monotonic``
 
 
 def _open(url: str, issued: list[int]) -> tuple[frazil.Generator, float]:
@@ -53,7 +58,7 @@ def _open(url: str, issued: list[int]) -> tuple[frazil.Generator, float]:
 
 def _live(url: str, members: int, seconds: float) -> _Told:
     """The life of a process with so many members, after all have started."""
-    told = _Told([], [], 0, 0, [])
+    told = _Told([], [], 0, 0, [], 0.0)
     crowd = []
     for _ in range(members):
         ids, took_s = _open(url, told.issued)
@@ -79,7 +84,25 @@ def _live(url: str, members: int, seconds: float) -> _Told:
     for ids in crowd:
         failures += ids.status().failures
         ids.close()
-    return told._replace(late=late, failures=failures)
+    return told._replace(late=late, failures=failures, begin=begin)
+
+
+class _Watch(Thread):
+    """Notes the processor time of a server, once a second."""
+
+    def __init__(self, server: int) -> None:
+        super().__init__(daemon=True)
+        self.server, self.seen, self.stop = server, [], Event()
+
+    def run(self) -> None:
+        while not self.stop.wait(1.0):
+            self.seen.append((time.monotonic(), processor_s(self.server)))
+
+    def between(self, begin: float, end: float) -> str:
+        """The least and the most busy second of a time, as shares of a processor."""
+        inside = [(at, used) for at, used in self.seen if begin <= at < end]
+        shares = [(u2 - u1) / (t2 - t1) for (t1, u1), (t2, u2) in pairwise(inside)]
+        return f"{min(shares):.0%} to {max(shares):.0%}" if shares else "-"
 
 
 def _row(kind: str, members: int, processes: int, horizon: str, seconds: float) -> tuple[str, int]:
@@ -88,20 +111,26 @@ def _row(kind: str, members: int, processes: int, horizon: str, seconds: float) 
         url = store.url + ("&" if "?" in store.url else "?") + f"horizon={horizon}"
         frazil.init(url, _LAYOUT, namespace="members", new=True)
         began, cpu_s = time.monotonic(), processor_s(store.server)
+        watch = _Watch(store.server)
+        watch.start()
         with multiprocessing.get_context("spawn").Pool(processes) as pool:
             each = [(url, members // processes, seconds)] * processes
             told = pool.starmap(_live, each, chunksize=1)
             cpu = (processor_s(store.server) - cpu_s) / (time.monotonic() - began)
+        watch.stop.set()
+        watch.join()
     issued = [n for one in told for n in one.issued]
     repeats = len(issued) - len(set(issued))
     times = []
     for some in ([t for one in told for t in one.at_start_s], [t for o in told for t in o.later_s]):
         percent = quantiles(some, n=100)
         times.append(f"{percent[49] * 1e3:,.0f}, {percent[98] * 1e3:,.0f} ms")
+    settled = max(one.begin for one in told) + duration_us(horizon) / 1e6
+    even = watch.between(settled, min(one.begin for one in told) + seconds / 2)
     late, failures = sum(one.late for one in told), sum(one.failures for one in told)
     row = (
         f"| {kind} | {members:,} | {horizon} | {times[0]} | {times[1]} | {late} | {failures} | "
-        f"{cpu:.0%} | {len(issued):,} | {repeats} |"
+        f"{cpu:.0%} | {even} | {len(issued):,} | {repeats} |"
     )
     return row, repeats
 
@@ -118,8 +147,8 @@ def main() -> int:
     options = parser.parse_args()
     print(
         "| Store | members | horizon | first ID at the start: p50, p99 | of those opened later "
-        "| late renewals | failed calls | server's CPU | IDs | repeats |\n"
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+        "| late renewals | failed calls | server's CPU | in a second | IDs | repeats |\n"
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
     )
     repeats = 0
     for kind in options.kinds:

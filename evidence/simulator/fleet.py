@@ -8,8 +8,9 @@
 load: how long a member waits for its first claim, how busy the store is, and what happens after a
 loss, when all members send requests at the same time. The record is the real one, with its verbs;
 the store does one step at a time, and each takes what ``frazil plan --registry`` calculates with. A
-member renews when half of its claim is left, and its first claim is as long as four answers, as
-with the real keeper. Servers that share nothing are runs of their own.
+member renews when half of its claim is left, its claims grow from the first one to the horizon, and
+one of them is a random part of it, as with the real keeper. Servers that share nothing are runs of
+their own.
 
 Every grant is compared with all that was granted or used before on its slot, so an overlap of two
 claims would be found here too.
@@ -19,6 +20,7 @@ import argparse
 import heapq
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -27,6 +29,7 @@ from evidence.simulator.indexed import IndexedSlots
 from evidence.simulator.violation import Violation
 from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest, Wait
 from frazil.claims.record import Record
+from frazil.generator.timed_policy import FIRST_CLAIM_US, GROWTH
 from frazil.reading.fleet_limits import COSTS_US
 from frazil.registries.base import terms_of
 
@@ -34,7 +37,6 @@ __all__ = ["Fleet", "Plan", "main", "text"]
 
 _SCHEME = frazil.scheme("time:41 node:22 @1ms since 2025-01-01")
 _START_US = 1_800_000_000_000_000
-_FIRST_US = 100_000  # of a first claim, as the keeper takes it
 _TIMEOUT_US = 10_000_000
 _TRIP_US = 500  # one way
 
@@ -67,6 +69,8 @@ class Member:
     sent_us: float = 0.0
     held: Claim | None = None
     crashes: bool = False
+    want_us: float = 0.0
+    spread: bool = False
 
 
 class Fleet:
@@ -77,6 +81,7 @@ class Fleet:
         self.waits_us: list[float] = []
         self.steps = self.interrupted = self.late = self.most_held = 0
         self.busy_us = 0.0
+        self.in_second: Counter[int] = Counter()
         self._rng = random.Random(plan.seed)  # noqa: S311 - a schedule, not a secret
         self._free_us = self._now_us = 0.0
         self._held = self._count = 0
@@ -132,6 +137,7 @@ class Fleet:
         self._free_us = begins_us + self.plan.step_us
         self.busy_us += self.plan.step_us
         self.steps += 1
+        self.in_second[int(begins_us / 1e6)] += 1
         self._at(self._free_us + _TRIP_US, lambda: step(member))
 
     def _request(self, member: Member) -> tuple[VerbRequest, int]:
@@ -143,7 +149,8 @@ class Fleet:
     def _grant(self, member: Member) -> None:
         ask, reading_us = self._request(member)
         answer_us = self._now_us - member.sent_us
-        want = round(max(_FIRST_US, 4 * answer_us) / 1000)
+        member.want_us = max(FIRST_CLAIM_US, 4 * answer_us)
+        want = round(member.want_us / 1000)
         reply = self.record.grant(self.terms, ask, reading_us, str(self._incarnation), want)
         member.seen = ask.memory(reply, round(self._now_us), self.terms)
         if isinstance(reply, Wait):
@@ -157,7 +164,7 @@ class Fleet:
         member.held = reply
         self._held += 1
         self.most_held = max(self.most_held, self._held)
-        begins_us = max(self._now_us, reply.start * 1000 + self.terms.epoch_us - _START_US)
+        begins_us = max(self._now_us, self._us(reply.start))
         self.waits_us.append(begins_us - member.asked_us)  # a claim may begin in a while
         self._rest(member)
 
@@ -166,10 +173,13 @@ class Fleet:
         pause_us = wait_us + self._rng.random() * 1000
         self._at(self._now_us + pause_us, lambda: self._ask(member, self._grant))
 
+    def _us(self, tick: int) -> int:
+        return tick * 1000 + self.terms.epoch_us - _START_US
+
     def _rest(self, member: Member) -> None:
         """Until half of the claim is left, or the life ends."""
         assert member.held is not None
-        left_us = member.held.until * 1000 + self.terms.epoch_us - _START_US - self._now_us
+        left_us = self._us(member.held.until) - self._now_us
         renew_us = self._now_us + max(1000.0, left_us / 2)
         if member.ends_us > renew_us:
             self._at(renew_us, lambda: self._ask(member, self._renew))
@@ -184,7 +194,14 @@ class Fleet:
     def _renew(self, member: Member) -> None:
         assert member.held is not None
         ask, reading_us = self._request(member)
-        until = self.terms.tick_at(reading_us) + self.terms.horizon_ticks
+        horizon_us = self.plan.horizon_s * 1e6
+        growth = GROWTH * (0.5 + 0.5 * self._rng.random())
+        member.want_us = min(member.want_us * growth, horizon_us)
+        if member.want_us == horizon_us and not member.spread:
+            left_us = max(0.0, self._us(member.held.until) - self._now_us)
+            member.spread = True
+            member.want_us = left_us + (horizon_us - left_us) * self._rng.random()
+        until = self.terms.tick_at(reading_us) + round(member.want_us / 1000)
         reply = self.record.renew(self.terms, ask, reading_us, str(self._incarnation), until)
         member.seen = ask.memory(reply, round(self._now_us), self.terms)
         if isinstance(reply, Lost):
@@ -216,6 +233,9 @@ def text(fleets: list[Fleet]) -> str:
     p50, p99 = (waits[int(len(waits) * share)] / 1e3 for share in (0.5, 0.99))
     lasts_s = fleets[0].plan.lasts_s
     share = max(fleet.busy_us for fleet in fleets) / (lasts_s * 1e6)
+    settled = range(int(fleets[0].plan.rise_s + 2 * fleets[0].plan.horizon_s), int(lasts_s))
+    each = [sum(fleet.in_second[second] for fleet in fleets) for second in settled]
+    even = f", {min(each):,} to {max(each):,} when all have long claims" if any(each) else ""
     gave_up = sum(wait > _TIMEOUT_US for wait in waits)
     held, steps, late, lost = (
         sum(getattr(fleet, name) for fleet in fleets)
@@ -225,8 +245,8 @@ def text(fleets: list[Fleet]) -> str:
         f"{len(waits):,} claims granted, {held:,} held at once; none overlap\n"
         f"first ID after {p50:,.1f} ms (median), {p99:,.1f} ms (99 of 100), "
         f"{waits[-1] / 1e3:,.1f} ms (longest)\n"
-        f"{steps / lasts_s:,.0f} steps/s; the busiest server worked for {min(share, 1):.0%} of the "
-        f"time\n{late:,} renewals came too late, {gave_up:,} waits were longer than "
+        f"{steps / lasts_s:,.0f} steps/s{even}; the busiest server worked for {min(share, 1):.0%} "
+        f"of the time\n{late:,} renewals came too late, {gave_up:,} waits were longer than "
         f"{_TIMEOUT_US / 1e6:.0f} s, {lost:,} claims were lost and claimed again"
     )
 

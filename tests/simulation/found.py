@@ -26,7 +26,7 @@ BOOTS_IN_1970 = Schedule(
 )
 
 CLOSED_WHILE_ASKING = Schedule(
-    seed=38,
+    seed=92,
     tick_us=10_000,
     horizon_us=50_000,
     node_bits=0,
@@ -44,7 +44,7 @@ CLOSED_WHILE_ASKING = Schedule(
 )
 
 ONE_SLOT_FOR_TWO = Schedule(
-    seed=2003896,
+    seed=5,
     tick_us=1_000_000,
     horizon_us=4_000_000,
     node_bits=0,

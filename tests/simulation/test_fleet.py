@@ -38,6 +38,12 @@ def test_after_a_loss_all_claim_again_after_the_wait():
     assert 1_000_000 < max(fleet.waits_us) <= 5_800_000
 
 
+def test_members_that_started_together_soon_renew_at_different_times():
+    fleet = Fleet(Plan(members=2000, slots=4096, rise_s=0.5, lasts_s=40, step_us=100)).run()
+    each = [fleet.in_second[second] for second in range(10, 40)]
+    assert 0 < max(each) < 2 * min(each)
+
+
 def test_more_members_than_node_numbers_wait():
     fleet = Fleet(Plan(members=300, slots=200)).run()
     assert max(fleet.waits_us) > 1_000_000

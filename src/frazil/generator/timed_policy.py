@@ -1,12 +1,12 @@
 """The keeper's policy for a layout with time.
 
 - A busy generator renews its claim when less than half of the ticks that it wanted are left. It
-  wants twice as many each time, up to the horizon. The first time it wants a random part of the
-  horizon, so that many that start together do not always renew together. The first claim has
-  100 ms, so a short life wastes little; more if the last answer was slow, or the claim would end
-  before its use. If the thread of the keeper or the store has too much to do, short claims would
-  make that worse: each would end before its renewal. So a claim also lasts for four times as long
-  as its caller waited.
+  wants two to four times as many each time, up to the horizon, and once a random part of it. So
+  members that start together soon renew at different times, and no second has much more requests
+  than another (``evidence.simulator.fleet`` counts them). The first claim has 100 ms, so a short
+  life wastes little; more if the last answer was slow, or the claim would end before its use. If
+  the thread of the keeper or the store has too much to do, short claims would make that worse: each
+  would end before its renewal. So a claim also lasts for four times as long as its caller waited.
 - A generator that issued nothing since the last renewal is *idle*. For a while after its last ID
   (``keep``) its claim is kept warm, so that a rare ID costs its caller no request: it is renewed
   for the whole horizon, when half of that is left. After that it is given back. The ID for which a
@@ -14,9 +14,9 @@
   so its start costs the store two steps, and a renewal that is late costs one.
 - If an idle claim has a new owner before its end, the node numbers are scarce: for that while, none
   is kept warm.
-- A claim with a new owner is used to its end. Then there is a new one, of twice as many ticks. So
-  two busy generators do not take one number from each other repeatedly: a registry grants the
-  number whose claim ends first, and that is soon one of an idle generator.
+- A claim with a new owner is used to its end. Then there is a new one, of more ticks. So two
+  busy generators do not take one number from each other repeatedly: a registry grants the number
+  whose claim ends first, and that is soon one of an idle generator.
 
 A member that remembers is what ends a loss of the store without a repeat (see ``record``). So it
 is never silent for long: a claim that is lost is still reported every half horizon, until a wait
@@ -31,6 +31,7 @@ from frazil.walk.walk import Walk
 FIRST_CLAIM_US = 100_000
 _REFUSED_S = 1.0  # until a refused renewal is tried again, unless a caller waits
 _DOUBTS_NS = 10**9
+GROWTH = 4  # of what is wanted, with each renewal; times a random number from 0.5 to 1
 _ANSWERS = 4  # the least claim, in answer times: half to use it, half to renew it
 
 
@@ -123,7 +124,7 @@ class TimedPolicy(KeeperPolicy):
         return idle_ns < self._keep_ns and now_ns >= self._scarce_until_ns
 
     def _renew(self, walk: Walk, *, idle: bool = False, rare: bool = False) -> Steps[None]:
-        """Ask for twice as many ticks as last time, counted from the answer.
+        """Ask for more ticks than last time, counted from the answer.
 
         For a walk that is idle, or from which IDs are rare, request the whole horizon, so that the
         next request is far away. A claim that is lost, or is at the end of the time field, is only
@@ -131,11 +132,11 @@ class TimedPolicy(KeeperPolicy):
         """
         claim, most = self.claim, self.terms.horizon_ticks
         assert claim is not None
-        doubled = min(max(2 * self._want, self._first_want()), most)
-        want = most if idle or rare else doubled
+        grown = min(max(int(GROWTH * self._want * self.jitter()), self._first_want()), most)
+        want = most if idle or rare else grown
         if want == most and not self._spread:
-            self._spread, part = True, int(most * self.jitter())
-            want = part if part > walk.left() else most
+            left = min(walk.left(), most)
+            self._spread, want = True, left + int((most - left) * (2 * self.jitter() - 1))
         delay = self.answer_ns // (1000 * self.terms.tick_us)
         # A claim that was renewed late ended before the tick that is due.
         due = walk.due_now()
@@ -152,7 +153,7 @@ class TimedPolicy(KeeperPolicy):
         if lost:
             self.report("lost", claim=claim, ended=ended)
         if not idle:
-            self._want = doubled
+            self._want = grown
         elif lost and not ended:
             self._scarce_until_ns = self.identity.now_ns() + self._keep_ns
 

@@ -108,4 +108,4 @@ def test_a_claim_lost_in_use_is_followed_by_a_longer_one(supplied, world, monkey
         tend(keeper, ids)
     world.advance(60)
     call(ids, keeper, answers)
-    assert keeper.policy.claim.until - keeper.policy.claim.start == 200
+    assert keeper.policy.claim.until - keeper.policy.claim.start == 400

@@ -22,7 +22,7 @@ def slow(monkeypatch, keeper, world, verb, answer_ms):
     monkeypatch.setattr(keeper.registry, verb, late)
 
 
-@pytest.mark.parametrize(("answer_ms", "want"), [(20, 200), (80, 320), (900, 1000)])
+@pytest.mark.parametrize(("answer_ms", "want"), [(20, 400), (150, 600), (900, 1000)])
 def test_a_slow_answer_makes_the_next_claim_longer(supplied, world, monkeypatch, answer_ms, want):
     ids, keeper, answers = supplied
     slow(monkeypatch, keeper, world, "grant", answer_ms)
