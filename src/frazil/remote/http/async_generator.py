@@ -8,7 +8,7 @@ import asyncio
 from socket import socket
 from ssl import create_default_context
 from typing import Any
-from weakref import proxy
+from weakref import finalize, proxy
 
 from frazil.remote.base import AsyncServed
 from frazil.remote.http.calls import ServiceCalls
@@ -60,15 +60,13 @@ class _Life(ServiceCalls):
             auto_decompress=False,
             timeout=aiohttp.ClientTimeout(),
         )
+        # Else it would warn, as the connector would; the collector may end it before this object.
+        finalize(self, self._session.detach).atexit = False
         found = proxy_of(config)
         self._proxy: dict[str, Any] = {}
         if found:
             (host, port), headers = found
             self._proxy = {"proxy": f"http://{host}:{port}", "proxy_headers": headers}
-
-    def __del__(self) -> None:
-        if "_session" in self.__dict__:
-            self._session.detach()  # else it would warn, as the connector would
 
     def goes_on(self) -> bool:
         return super().goes_on() and self._loop is the_loop()

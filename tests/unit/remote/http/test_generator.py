@@ -15,6 +15,7 @@ import pytest
 import frazil
 from frazil import aio
 from frazil.errors import Closed, ConfigError, LayoutExhausted, RegistryUnavailable
+from frazil.remote.http.calls import ServiceCalls
 from frazil.system import clock
 from tests.needs import needs
 from tests.tools.proxy import Faults, Proxy
@@ -101,7 +102,7 @@ class TestIds:
         assert all(abs(scheme.unpack(n).moment_us - now) < 60e6 for n in found)
         assert all(scheme.unpack(n).foreign == () for n in found)
 
-    @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+    @pytest.mark.filterwarnings("ignore:unclosed (transport|<):ResourceWarning")
     def test_async_in_another_loop(self, service):
         ids = aio.open(url=f"{service.url}/a")
         one, other = asyncio.run(ids.take(3)), asyncio.run(ids.take(3))
@@ -110,13 +111,34 @@ class TestIds:
         with pytest.raises(Closed):
             asyncio.run(ids())
         del ids
-        gc.collect()  # the connections of loops that ended before they were closed
+        collect()
+
+    @pytest.mark.filterwarnings("ignore:unclosed (transport|<):ResourceWarning")
+    def test_a_loop_that_ended_first_is_no_warning(self, service):
+        """Nor if a cycle holds the session and what owns it, in whatever order these end."""
+
+        async def forgotten():
+            ids = aio.open(url=f"{service.url}/a")
+            await ids()
+            for life in gc.get_objects():
+                if isinstance(life, ServiceCalls) and hasattr(life, "_session"):
+                    life.cycle = [life, life._session]
+
+        for _ in range(5):
+            asyncio.run(forgotten())
+        collect()
 
     def test_a_pickle_makes_other_ids(self, service):
         ids = frazil.open(f"{service.url}/a?prefetch=10")
         ids()
         other = pickle.loads(pickle.dumps(ids))
         assert not {ids() for _ in range(10)} & {other() for _ in range(10)}
+
+
+def collect():
+    """Also the connections of loops that ended before they were closed, and what these hold."""
+    for _ in range(3):
+        gc.collect()
 
 
 class TestTrouble:
