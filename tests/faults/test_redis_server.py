@@ -88,7 +88,8 @@ def test_short_lives(place, flavour, rounds):
     try:
         with Server(flavour, persistent=True) as server:
             url = initialise(f"{server.url}?timeout=20s", POOL)
-            said = crew.run("crowd", url=url, scheme=POOL, crowd=16, rounds=rounds, n=8)
+            lives = crew.start("crowd", url=url, scheme=POOL, crowd=16, rounds=rounds, n=8)
+            said = crew.finish(lives, patience_s=120 * rounds)
             assert (json.loads(said), errors(place)) == ({"failed": 0}, [])
             assert count(place) == (16 * 8 * rounds, 0)
             assert server.info("commandstats")["cmdstat_evalsha"]["calls"] > 16 * rounds
