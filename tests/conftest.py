@@ -8,6 +8,7 @@ import gc
 import os
 import signal
 import sys
+import sysconfig
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -41,6 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Without a path and without ``-m``, leave out what is long or for the night."""
     if config.args_source is config.ArgsSource.TESTPATHS and not config.option.markexpr:
         config.option.markexpr = QUICK
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        # There the collector may end a socket before the driver's object that would close it.
+        config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -162,7 +162,7 @@ def test_opentelemetry(name, monkeypatch):
     about = {"frazil.namespace": name, "frazil.scheme": "icicle", "frazil.store": "memory:metrics"}
     assert found["frazil.ids"] == ("{id}", 7, about)
     assert found["frazil.claim.left"][0] == "s"
-    assert 0 < found["frazil.claim.left"][1] < 1
+    assert 0 <= found["frazil.claim.left"][1] < 1
     assert "frazil.store.away" in found
 
 

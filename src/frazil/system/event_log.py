@@ -105,11 +105,12 @@ def _write(queue: _Queue) -> None:
         try:
             while queue.told:
                 level, text, facts, at_us = queue.told.popleft()
-                record = logger.makeRecord(
-                    _NAME, level, "frazil", 0, text, (), None, extra=facts, func=None
-                )
-                record.created, record.msecs = at_us / 1e6, at_us // 1000 % 1000 + 0.0
-                with suppress(Exception):  # of a handler or a filter: the next one may succeed
+                # A handler, a filter or what replaces the clock may fail; the next one may not.
+                with suppress(Exception):
+                    record = logger.makeRecord(
+                        _NAME, level, "frazil", 0, text, (), None, extra=facts, func=None
+                    )
+                    record.created, record.msecs = at_us / 1e6, at_us // 1000 % 1000 + 0.0
                     logger.handle(record)
         finally:
             queue.writing.release()
