@@ -119,7 +119,6 @@ _SUBJECTS = {
             "tests/unit/remote/icicle/test_script.py",
             "tests/unit/remote/icicle/test_script_replicas.py -k valkey",
             "tests/unit/remote/icicle/test_script_faults.py -k valkey",
-            "tests/property/test_icicle_lua.py",
         ),
     ),
 }
