@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from frazil.claims.claim import Claim, LastSeen, Lost, Wait, past_in
+from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.past import MARGIN_US, claim_past, declare_past
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
@@ -48,13 +48,6 @@ def test_a_declared_past_begins_where_declared():
         world.claim_past(299, NOW)
     assert region(world.claim_past()) == (0, 300, NOW)
     assert region(world.claim_past(300, 301)) == (1, 300, 301)
-
-
-def test_a_past_has_no_token_and_leaves_the_guard():
-    world = declared()
-    assert world.claim_past(5, 10).token == ""
-    assert world.record.guard == 0
-    assert region(world.grant(10))[1] == NOW
 
 
 def test_the_best_fit_is_used():
@@ -103,30 +96,6 @@ def test_without_a_word_the_past_begins_a_minute_after_the_guard():
     with pytest.raises(ConfigError, match="unused before"):
         world.claim_past(first - 1, first + 5)
     assert region(world.claim_past(stop=first + 5))[1:] == (first, first + 5)
-
-
-def test_a_loss_makes_the_past_unknown():
-    world = declared()
-    held = world.claim_past(0, NOW)
-    world.incarnation = "data/another boot"
-    assert isinstance(world.claim_past(0, NOW), Wait)
-    world.tick(TERMS.wait_ticks)
-    world.grant(1)
-    assert past_in(world.record.layout) == (TERMS.layout, None)
-    with pytest.raises(ConfigError, match="unused before"):
-        world.claim_past(0, NOW)
-    world.declare()
-    assert world.claim_past(0, NOW).slot != held.slot
-
-
-def test_a_full_past_is_lost():
-    world = declared()
-    world.grant(5)
-    for _ in range(3):
-        world.claim_past(5, 9)
-    assert isinstance(world.claim_past(5, 9), Lost)
-    assert isinstance(world.claim_past(8, 12), Lost)
-    assert region(world.claim_past(9, 12))[1:] == (9, 12)
 
 
 def test_counters_have_no_past():

@@ -7,7 +7,7 @@ import pytest
 
 from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest, Wait
 from frazil.claims.record import Record
-from frazil.errors import ConfigError, PoolExhausted
+from frazil.errors import ConfigError
 from tests.unit.claims.test_record import NOW, T0, TERMS
 
 HORIZON = TERMS.horizon_ticks
@@ -100,48 +100,6 @@ def test_whoever_comes_first_nothing_is_given_twice(stores, behind, first, misse
     assert stores.until_granted(asker).start >= lost.until
 
 
-def test_a_hung_holder_reports_after_a_newcomer(stores):
-    """The holder is silent for a horizon, and the newcomer was told that the guard is due."""
-    holder = lost_renewal(stores, 90, 80)
-    newcomer = Member(stores)
-    assert isinstance(newcomer.grant(), Wait)
-    stores.ms += HORIZON
-    assert isinstance(holder.renew(), Lost)
-    stores.ms += WAIT - HORIZON
-    assert isinstance(newcomer.grant(), Wait)
-    assert stores.until_granted(newcomer).start >= holder.claim.until
-
-
-def test_a_report_that_is_higher_in_nothing_that_it_was_told(stores):
-    """The clock of the successor passed what the holder was told; only its own clock goes on."""
-    holder = Member(stores)
-    holder.grant()
-    copy = deepcopy(stores.record)
-    other = Member(stores)
-    stores.ms += 90
-    used = other.grant()  # this member ends
-    stores.fail_over(copy, 95)
-    newcomer = Member(stores)
-    newcomer.grant()
-    stores.ms += HORIZON // 2
-    assert holder.claim.until <= stores.record.guard
-    assert isinstance(holder.renew(), Lost)
-    assert stores.until_granted(newcomer).start >= used.until
-
-
-def test_a_clock_that_is_corrected_in_the_wait_does_not_end_it(stores):
-    holder = lost_renewal(stores, 90, 300)
-    newcomer = Member(stores)
-    newcomer.grant()
-    stores.ms += 10
-    stores.behind = 0
-    assert isinstance(newcomer.grant(), Wait)
-    stores.ms += HORIZON // 2
-    assert isinstance(newcomer.grant(), Wait)
-    assert isinstance(holder.renew(), Lost)
-    assert stores.until_granted(newcomer).start >= holder.claim.until
-
-
 def test_two_losses_with_a_lower_reply_between(stores):
     """The first successor tells an earlier clock; then it is lost too, and its guard."""
     copy = deepcopy(stores.record)
@@ -154,22 +112,6 @@ def test_two_losses_with_a_lower_reply_between(stores):
     stores.ms += 10
     assert isinstance(holder.renew(), Lost)
     assert stores.until_granted(newcomer).start >= holder.claim.until
-
-
-def test_a_late_member_with_an_older_memory_does_not_close_the_namespace(stores):
-    """After the wait its clock counts as it was told, not continued."""
-    late = [Member(stores) for _ in range(3)]
-    for member in late:
-        member.grant(10)
-    stores.fail_over(stores.record, HORIZON // 2)
-    newcomer = Member(stores)
-    stores.until_granted(newcomer)
-    life = stores.record.sid
-    for member in late:
-        stores.ms += HORIZON
-        member.grant(10)
-        assert stores.record.sid == life
-        assert isinstance(newcomer.renew(), Claim)
 
 
 def test_many_members_that_return_one_by_one_prolong_the_wait_by_nothing(stores):
@@ -201,15 +143,6 @@ def test_the_wait_ends_for_those_that_know_it_only(stores):
     assert isinstance(Member(stores).grant(), Wait)
     assert isinstance(first.grant(), Claim)
     assert isinstance(Member(stores).grant(), Claim)
-
-
-def test_nothing_is_minted_or_reserved_in_the_wait(stores):
-    stores.fail_over(Record(), 0)
-    member = Member(stores)
-    assert isinstance(member.send("mint", 1), Wait)
-    ask = VerbRequest(member.seen, T0, "token", boot_us=stores.ms * 1000)
-    with pytest.raises(PoolExhausted, match="may have lost"):
-        stores.record.reserve(TERMS, ask, T0, str(stores.incarnation))
 
 
 def test_a_clock_an_hour_ahead_counts_until_it_is_passed(stores):
