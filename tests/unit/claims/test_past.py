@@ -42,33 +42,11 @@ def test_a_new_namespace_has_no_known_past():
             world.claim_past(start, NOW)
 
 
-def test_a_declared_past_begins_where_declared():
-    world = declared(300)
-    with pytest.raises(ConfigError, match=r"unused before 1970-01-01T00:00:00.300Z"):
-        world.claim_past(299, NOW)
-    assert region(world.claim_past()) == (0, 300, NOW)
-    assert region(world.claim_past(300, 301)) == (1, 300, 301)
-
-
-def test_the_best_fit_is_used():
-    world = declared()
-    assert region(world.claim_past(0, 100)) == (0, 0, 100)
-    assert region(world.claim_past(50, 200)) == (1, 50, 200)
-    assert region(world.claim_past(150, 300)) == (0, 150, 300)
-    assert region(world.claim_past(250, 300)) == (1, 250, 300)
-
-
 def test_a_declaration_keeps_what_was_claimed():
     world = declared(1000)
     world.claim_past(1000, 2000)
     world.declare(500)
     assert region(world.claim_past(500, 3000)) == (1, 500, 3000)
-
-
-@pytest.mark.parametrize(("start", "stop"), [(5, NOW + 1), (NOW, 0), (NOW + 1, NOW + 2), (7, 7)])
-def test_a_region_is_in_the_past(start, stop):
-    with pytest.raises(ConfigError, match="is not in the past of this namespace"):
-        declared().claim_past(start, stop)
 
 
 def test_the_end_of_time_is_the_end_of_the_past():

@@ -98,15 +98,6 @@ def test_clocks_that_take_turns_do_not_add_up(clocks_s):
         assert reply.now_us <= T0 + 3_600_000_000 + boot_us * 1.001 + max(clocks_s) * 1_000_000
 
 
-def test_another_incarnation_voids_every_token():
-    world = World()
-    claim = world.grant(50)
-    world.incarnation = "data/another boot"
-    assert isinstance(world.renew(claim, NOW + 90), Lost)
-    assert world.record.guard == NOW + 113
-    assert not any(slot.token for _, slot in world.record.slots.stored())
-
-
 def test_other_terms_are_refused_with_both_drawings():
     world = World()
     other = "time:40 node:1 sequence:3 @1ms since 1970-01-01T00:00:00Z"
@@ -116,17 +107,6 @@ def test_other_terms_are_refused_with_both_drawings():
     assert LAYOUT in str(caught.value)
     assert other in str(caught.value)
     assert str(caught.value).count("┌") == 2
-
-
-def test_the_end_of_the_time_field():
-    end = NOW + 30
-    world = World(Terms("same", LAYOUT, range(4), 4, end, 1000, 0, 100))
-    assert world.grant(1000).until == end
-    world.tick(29)
-    assert region(world.grant(10)) == (1, end - 1, end)
-    world.tick(1)
-    with pytest.raises(LayoutExhausted):
-        world.grant(10)
 
 
 def test_a_lost_claim_that_began_where_one_was_given_back_is_noticed():

@@ -324,16 +324,6 @@ def test_a_session_that_was_ended_is_replaced(calm):
     assert session_of(some[0]) != session
 
 
-def test_a_session_that_is_ended_during_a_verb_is_replaced_once(calm):
-    some = open_some(calm.url(user="app"), 3)
-    session = session_of(some[0])
-    with pytest.raises(RegistryUnavailable), some[0].step():
-        calm.sql(f"KILL {session}")
-    for each in some:
-        assert mint(each).seen.revision == 1
-    until(lambda: len(sessions(calm)) == 1, "the server to have 1")
-
-
 @pytest.mark.parametrize("place", ["PackedSlots", "reading_us", "_keep"])
 def test_a_transaction_that_was_left_open_is_of_no_other_verb(calm, monkeypatch, place):
     broken, other = open_some(calm.url(user="app"), 2)
@@ -350,12 +340,3 @@ def test_a_transaction_that_was_left_open_is_of_no_other_verb(calm, monkeypatch,
         ((timeout_s, writes),) = connection.ask("SELECT @@wait_timeout, @frazil_writes")[0]
     assert (timeout_s > mysql._IDLE_S, writes) == (True, None)
     assert mint(broken).seen.revision == 1
-
-
-def test_verbs_at_the_same_time_do_not_share_a_transaction(calm):
-    one, other = open_some(calm.url(user="app"), 2)
-    with one.step() as (record, _):
-        record.revision += 1
-        assert mint(other).seen.revision == 1
-    assert mint(one).seen.revision == 2
-    until(lambda: len(sessions(calm)) == 1, "the server to have 1")

@@ -67,17 +67,6 @@ class TestShelves:
             assert "shelf" not in str(told.value)
         assert ready.sql("SELECT name FROM frazil.frazil_namespace") == [("x",)]
 
-    @pytest.mark.parametrize(
-        ("other", "options"), [("sonyflake", ""), ("snowflake", ""), ("icicle", "?horizon=9s")]
-    )
-    def test_one_of_another_scheme_is_not_set_up_again(self, ready, other, options):
-        begin(connect(ready.url("app"), "x", frazil.scheme("icicle")))
-        again = connect(ready.url("app", options=options), "x", frazil.scheme(other))
-        with pytest.raises(ConfigError, match="A namespace has one scheme"):
-            begin(again)
-        with pytest.raises(ConfigError, match="already has a record"):
-            begin(connect(ready.url("app"), "x", frazil.scheme("icicle")))
-
 
 def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
     with open_(ready).step() as (_, incarnation):
@@ -95,15 +84,6 @@ def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
         " FROM pg_database d, pg_namespace n, pg_type t WHERE d.datname = 'postgres'"
         " AND n.nspname = 'frazil' AND t.typname = 'frazil_namespace'"
     )
-
-
-def test_a_program_that_runs_at_every_start_makes_the_table_and_waits(fresh):
-    url = fresh.url(options="?horizon=1s")
-    began_s = time.monotonic()
-    assert [frazil.init(url, if_missing=True) for _ in range(2)] == [True, False]
-    assert time.monotonic() - began_s >= 1
-    fresh.sql("DROP TABLE frazil.frazil_namespace")
-    assert frazil.init(url, if_missing=True) is True
 
 
 def test_a_database_without_an_encoding(fresh):

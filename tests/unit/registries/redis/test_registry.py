@@ -7,7 +7,7 @@ from weakref import ref
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, VerbRequest, Wait
+from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.redis_link.access import Script
 from frazil.redis_link.link import Link
@@ -138,19 +138,6 @@ class TestErrors:
             grant(connect(url, "errors", scheme))
         return caught.value
 
-    def test_no_answer(self):
-        with Server() as server:
-            registry = new(f"{server.url}?timeout=1s", "x")
-            server.freeze()
-            with pytest.raises(RegistryUnavailable, match="no answer in time") as caught:
-                grant(registry)
-            assert not caught.value.outcome_known
-            with pytest.raises(RegistryUnavailable) as caught:
-                grant(registry)
-            assert caught.value.outcome_known  # it did not even connect
-            server.thaw()
-            assert isinstance(grant(registry), Claim)
-
     @pytest.mark.parametrize("flavour", FLAVOURS)
     def test_passwords_and_rights(self, flavour):
         with Server(flavour, requirepass="'open sesame'") as server:
@@ -255,9 +242,3 @@ class TestErrors:
             grant(registry)
         assert not caught.value.outcome_known
         assert not registry.link._idle
-
-
-def test_an_ask_without_a_claim(server):
-    registry = new(server.url, "x")
-    with pytest.raises(ConfigError, match="need a claim"):
-        registry.renew(VerbRequest(NOTHING, 0, "t"), 5)

@@ -39,12 +39,6 @@ class TestReplicas:
             grant(registry)
         assert not caught.value.outcome_known
 
-    def test_a_confirmed_grant(self, trio):
-        registry = new(f"{trio[0].url}?replicas=2", "z")
-        claim = grant(registry)
-        longer = renew(registry, claim)
-        assert isinstance(release(registry, longer, longer.start), LastSeen)
-
     def test_members_must_agree_on_it(self, trio):
         new(f"{trio[0].url}?replicas=2", "agreed")
         with pytest.raises(ConfigError, match="confirmed by replicas"):
@@ -140,19 +134,6 @@ class TestSeveral:
         assert f":{servers[home].port}" in away
         servers[home].start()
         assert isinstance(release(registry, longer, longer.start), Lost)
-
-    def test_the_memory_of_one_store_is_not_sent_to_another(self, servers):
-        """It would be taken for a loss there, and end all claims."""
-        registry = new(self.url(servers), "x")
-        seen, claims = NOTHING, []
-        for number in range(3):
-            registry._at = number
-            claims.append(registry.grant(ask_of(seen), 10))
-            seen = claims[-1].seen
-        for claim in claims:
-            reply = registry.renew(ask_of(seen, claim), claim.until + 1)
-            assert isinstance(reply, Claim)
-            seen = reply.seen
 
     def test_a_new_object_tells_a_store_that_it_forgot(self, servers):
         url = self.url(servers, "?horizon=10min&timeout=3s")

@@ -50,17 +50,6 @@ def seconds_to_wait(caller, **how):
 
 class TestLoss:
     @pytest.mark.parametrize("flavour", FLAVOURS)
-    def test_a_restart_waits_once(self, flavour):
-        with Server(flavour, persistent=True) as server:
-            caller = Caller(server)
-            caller.init()
-            before = caller.ids(5_000)
-            server.restart()
-            assert 0 < seconds_to_wait(caller) <= 5.1
-            assert "ids" in caller.say("issue", "", 1, 1_000_000)
-            until(lambda: caller.issue()[3] and caller.issue()[3][0] > max(before), "an ID")
-
-    @pytest.mark.parametrize("flavour", FLAVOURS)
     def test_a_promoted_replica(self, flavour):
         """E1.3: it has the same shard, and continues after all IDs of the old primary."""
         with Server(flavour) as primary, Server(flavour) as replica:
