@@ -23,7 +23,6 @@ from frazil.redis_link.access import Script
 from frazil.redis_link.link import Link
 from frazil.registries import connect
 from frazil.registries.redis.registry import claims_script
-from tests.servers.redis import Server
 
 MS = 1000
 YEAR_2025_US = 1_735_689_600_000_000
@@ -63,12 +62,6 @@ def manual(source):
     source, looks = re.subn(r"redis\.call\('INFO', '\w+'\)", "redis.call('GET','info')", source)
     assert (times, looks) == (2, 5)
     return Script(source, hashlib.sha1(source.encode()).hexdigest())
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server() as server:
-        yield server
 
 
 class Pair:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from frazil.remote.icicle.server import icicle_script
 from tests.property import icicle_model
 from tests.property.icicle_model import EPOCH_US, LAYOUT, Model, Refused
-from tests.servers.redis import Server
 
 BEGIN_US = 1_800_000_000_000_000
 S, HOUR = 1_000_000, 3_600_000_000
@@ -29,12 +28,6 @@ def told(source):
     assert source.count(CLOCK) == source.count(INCARNATION) == 1
     source = source.replace(CLOCK, "local clock = { 0, ARGV[12] }")
     return source.replace(INCARNATION, f"incarnation = 'i' .. ARGV[13]\n{INCARNATION}")
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server() as server:
-        yield server
 
 
 class Pair:

@@ -1,15 +1,18 @@
 """What holds for every store of which all registries of a process share one connection.
 
-The module of a store has the fixtures: ``wire``, a proxy to the server, and ``url``, through it.
+The module of a store has the fixtures: ``wire``, a Trickle to the server, and ``url``, through it.
 """
 
 import secrets
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import frazil
+from frazil.errors import RegistryUnavailable
 from frazil.registries import connect
+from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
 from tests.tools.verbs import ONE_RECORD, begin, mint
 from tests.tools.waiting import until
@@ -24,6 +27,10 @@ def open_some(url, count):
 
 
 class OneConnection:
+    """``patience``: where the store's module has the time limit of a request."""
+
+    patience: str
+
     @pytest.fixture
     def generators(self, url, wire):
         """``generators(count)``: of as many namespaces; what set them up is closed."""
@@ -67,6 +74,29 @@ class OneConnection:
         for each in ids:
             each.close()
         until(lambda: wire.connections == 0, "the end of the connection")
+
+    def test_a_reply_that_trickles_is_given_up(self, url, wire, monkeypatch):
+        """A limit for each read is none, if each read finds a byte."""
+        (registry,) = open_some(url, 1)
+        before = mint(registry).seen.revision
+        with wire.trickling(0.05), monkeypatch.context() as patch:
+            patch.setattr(self.patience, 0.3)
+            with pytest.raises(RegistryUnavailable):
+                mint(registry)
+        assert mint(registry).seen.revision > before
+        registry.close()
+
+    def test_a_child_has_no_copy_of_a_connection_in_use(self, url, wire):
+        """Else it could end its parent's step, and the server would not notice the parent's end."""
+        (registry,) = open_some(url, 1)
+        with registry.step() as (record, _), registry._links.taken():
+            record.revision += 1
+            assert descriptors_to(wire.port)
+            assert child(lambda: not descriptors_to(wire.port)) == 0
+            with ThreadPoolExecutor(1) as pool:
+                assert pool.submit(child, lambda: not descriptors_to(wire.port)).result() == 0
+        assert mint(registry).seen.revision == 2
+        registry.close()
 
     def test_a_child_has_a_connection_of_its_own(self, url, wire):
         """It closes that one, and its parent continues with the old one."""

@@ -10,7 +10,6 @@ import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-import psycopg
 import pytest
 from redis._parsers import _RESP2Parser
 
@@ -19,17 +18,13 @@ from frazil import aio
 from frazil.claims.claim import LastSeen
 from frazil.errors import RegistryUnavailable
 from frazil.registries import connect
-from frazil.registries.etcd import registry as etcd
-from frazil.registries.postgres import link as postgres
-from frazil.registries.postgres.registry import schema
 from frazil.remote.icicle.server import IcicleServer
 from frazil.system.steps import run
 from tests.needs import needs
-from tests.servers import postgres as postgreses
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
 from tests.tools.trickle import Trickle
-from tests.tools.verbs import ONE_RECORD, begin, mint, new
+from tests.tools.verbs import ONE_RECORD, begin
 
 needs("aiohttp", "the client of a service")
 
@@ -40,14 +35,6 @@ LITTLE_S = 30.0  # for a machine that has other things to do
 @pytest.fixture(scope="module")
 def redis():
     with Server() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def database():
-    with postgreses.postgres() as server, psycopg.connect(server.url()) as link:
-        link.execute(schema().encode())
-        link.commit()
         yield server
 
 
@@ -130,38 +117,6 @@ class TestRedis:
         with wire.trickling():
             fails_within(1, call.get(verb, getattr(registry, verb)))
         assert isinstance(begin(registry), LastSeen)
-
-
-class TestPostgres:
-    @pytest.fixture
-    def wire(self, database):
-        with Trickle(database.port) as wire:
-            yield wire
-
-    def test_to_an_open_connection(self, wire, monkeypatch):
-        url = f"postgresql://postgres@127.0.0.1:{wire.port}/postgres"
-        registry = new(url, "trickle open")
-        revision = mint(registry).seen.revision
-        with wire.trickling(0.02), monkeypatch.context() as patch:  # each wait finds something
-            patch.setattr(postgres, "_PATIENCE_S", 0.3)
-            fails_within(0.6, lambda: mint(registry))
-        assert mint(registry).seen.revision >= revision
-
-
-class TestEtcd:
-    @pytest.fixture
-    def wire(self, cluster):
-        with Trickle(cluster.members[0].port) as wire:
-            yield wire
-
-    def test_to_an_open_connection(self, wire, monkeypatch):
-        registry = new(f"etcd://127.0.0.1:{wire.port}", "trickle open")
-        revision = mint(registry).seen.revision
-        with wire.trickling(), monkeypatch.context() as patch:
-            patch.setattr(etcd, "_PATIENCE_S", 0.2)
-            error = fails_within(2, lambda: mint(registry))
-        assert error.outcome_known is False
-        assert mint(registry).seen.revision > revision
 
 
 @contextmanager

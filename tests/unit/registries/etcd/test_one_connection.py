@@ -2,7 +2,6 @@
 
 import os
 import secrets
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
@@ -10,16 +9,14 @@ import pytest
 import frazil
 from frazil.errors import ConfigError
 from tests.tools.beside import beside
-from tests.tools.descriptors import descriptors_to
-from tests.tools.forks import child
-from tests.tools.proxy import Proxy
+from tests.tools.trickle import Trickle
 from tests.tools.verbs import mint, new
 from tests.unit.registries.one_connection import OneConnection, open_some
 
 
 @pytest.fixture
 def wire(cluster):
-    with Proxy(cluster.members[0].port) as wire:
+    with Trickle(cluster.members[0].port) as wire:
         yield wire
 
 
@@ -29,7 +26,7 @@ def url(wire):
 
 
 class TestOneConnection(OneConnection):
-    """See the kit."""
+    patience = "frazil.registries.etcd.registry._PATIENCE_S"
 
 
 def test_a_reconnection_during_a_request_that_is_refused_is_noticed(wire, url, monkeypatch):
@@ -43,15 +40,6 @@ def test_a_reconnection_during_a_request_that_is_refused_is_noticed(wire, url, m
     mint(registry)
     with registry._links.taken() as link:
         assert link.connection > number
-
-
-def test_a_child_holds_no_copy_of_a_connection_in_use(wire, url):
-    """Else the server would not notice the end of the parent."""
-    (registry,) = open_some(url, 1)
-    with registry._links.taken():  # as inside a verb
-        assert len(descriptors_to(wire.port)) == 1
-        with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(child, lambda: not descriptors_to(wire.port)).result() == 0
 
 
 def test_children_of_a_busy_parent_beside_each_other(cluster):

@@ -10,7 +10,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pymysql
 import pytest
 
 import frazil
@@ -24,7 +23,6 @@ from tests.needs import needs
 from tests.servers.certificates import make_certificates
 from tests.servers.mariadb import mariadb
 from tests.tools.forks import child
-from tests.tools.proxy import Proxy
 from tests.tools.trickle import Trickle
 from tests.tools.verbs import ONE_RECORD, begin, grant, mint, release, renew
 from tests.tools.waiting import until
@@ -215,13 +213,6 @@ class TestTrouble:
             assert link._connection is None
         assert mint(registry).seen.revision == 2
 
-    def test_a_reply_that_trickles_is_given_up(self, ready):
-        with Trickle(ready.port) as wire:
-            registry = connect(f"mysql://app@127.0.0.1:{wire.port}/app", "x", ONE_RECORD)
-            assert isinstance(mint(registry), Claim | Wait)
-            with wire.trickling(), pytest.raises(RegistryUnavailable, match="no answer within 4 s"):
-                mint(registry)
-
 
 def test_options():
     registry = connect("mariadb://ids:secret@h:3307/app?horizon=2s", "x", ONE_RECORD)
@@ -246,7 +237,7 @@ def calm(ready):
 
 @pytest.fixture
 def wire(calm):
-    with Proxy(calm.port) as wire:
+    with Trickle(calm.port) as wire:
         yield wire
 
 
@@ -256,7 +247,7 @@ def url(calm, wire):
 
 
 class TestOneConnection(OneConnection):
-    """See the kit."""
+    patience = "frazil.registries.mysql.link._PATIENCE_S"
 
 
 def session_of(registry):
@@ -293,23 +284,6 @@ def test_a_child_of_a_fork_beside_a_request_has_its_first_answer(calm):
         os.close(there)
         with os.fdopen(here) as told:
             assert int(told.read()) != ids()
-
-
-def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(calm):
-    (registry,) = open_some(calm.url(user="app"), 1)
-
-    with registry._connected() as (_, connection):
-        pass
-
-    def commits():
-        with pytest.raises((pymysql.Error, OSError)):
-            connection.ask("COMMIT")
-        return True
-
-    with registry.step() as (record, _):  # on the same connection
-        assert child(commits) == 0
-        record.revision += 1
-    assert mint(registry).seen.revision == 2
 
 
 def test_a_session_that_was_ended_is_replaced(calm):

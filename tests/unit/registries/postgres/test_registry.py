@@ -1,8 +1,6 @@
 """The PostgreSQL registry against a real server: rights, settings, errors, one connection."""
 
 import gc
-import os
-import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,10 +14,10 @@ from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
-from tests.tools.forks import child
+from tests.tools.trickle import Trickle
 from tests.tools.verbs import ONE_RECORD, begin, grant, mint, release, renew
 from tests.tools.waiting import until
-from tests.unit.registries.one_connection import open_some
+from tests.unit.registries.one_connection import OneConnection, open_some
 
 APP = "SELECT, INSERT, UPDATE"
 
@@ -194,43 +192,19 @@ def calm(ready):
     return ready
 
 
-def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(calm):
-    registry = open_(calm)
-    begin(registry)
-
-    def commits():
-        with pytest.raises(psycopg.Error):
-            registry._locked.execute("COMMIT")
-        return True
-
-    with registry.step() as (record, _):
-        assert child(commits) == 0
-        record.revision += 1
-    assert mint(registry).seen.revision == 2
+@pytest.fixture
+def wire(calm):
+    with Trickle(calm.port) as wire:
+        yield wire
 
 
-def test_a_child_whose_parent_is_inside_a_verb_holds_no_copy_of_its_connection(calm):
-    """Else the server would not notice the death of the parent."""
-    registry = open_(calm)
-    begin(registry)
-
-    def cut():
-        with socket.socket(fileno=os.dup(number)) as copy:
-            return copy.family == socket.AF_UNIX and not copy.recv(1)
-
-    with registry.step():
-        number = registry._locked.connection.fileno()
-        with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(child, cut).result() == 0
+@pytest.fixture
+def url(wire):
+    return f"postgresql://app@127.0.0.1:{wire.port}/postgres"
 
 
-def test_a_connection_that_is_lost_is_replaced_once(calm):
-    some = open_some(calm.url("app"), 5)
-    with pytest.raises(RegistryUnavailable), some[0].step():
-        calm.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename='app'")
-    for each in some:
-        assert mint(each).seen.revision == 1
-    until(lambda: sessions(calm) == 1, "the server to have 1")
+class TestOneConnection(OneConnection):
+    patience = "frazil.registries.postgres.link._PATIENCE_S"
 
 
 @pytest.mark.parametrize("place", ["_results", "lock"])
