@@ -13,7 +13,6 @@ from frazil.redis_link.access import Script
 from frazil.redis_link.link import Link
 from frazil.registries import connect
 from tests.servers.redis import FLAVOURS, Server
-from tests.tools.forks import child
 from tests.tools.verbs import ONE_RECORD, grant, new, release, renew
 
 NOTHING = LastSeen()
@@ -65,25 +64,6 @@ class TestVerbs:
         registry = connect(server.url, "nobody asked yet", ONE_RECORD)
         assert registry.holdings() == []
         assert server.do("EXISTS", "frazil:{nobody asked yet}") == 0
-
-
-class TestForks:
-    def test_a_child_has_a_connection_of_its_own(self, registry, server):
-        grant(registry)
-        mine = clients(server)
-
-        def has_one():
-            return isinstance(grant(registry), Claim) and len(clients(server) - mine) == 1
-
-        assert child(has_one) == 0
-        assert isinstance(grant(registry), Claim)
-        assert clients(server) == mine
-
-
-def clients(server):
-    """The connections that run the script."""
-    lines = server.client().client_list()
-    return {line["id"] for line in lines if line["cmd"] == "evalsha"}
 
 
 class TestUrls:
