@@ -193,9 +193,6 @@ class TestSecrets:
         assert "frazil_x" not in str(caught.value)
 
 
-needs("aiohttp", "the client of a service")
-
-
 @pytest.mark.parametrize(
     ("url", "how", "told"),
     [
