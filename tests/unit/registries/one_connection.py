@@ -4,17 +4,19 @@ The module of a store has the fixtures: ``wire``, a Trickle to the server, and `
 """
 
 import secrets
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import frazil
-from frazil.errors import RegistryUnavailable
+from frazil.claims.claim import LastSeen
+from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries import connect
 from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import child
-from tests.tools.verbs import ONE_RECORD, begin, mint
+from tests.tools.verbs import ONE_RECORD, begin, grant, mint, release, renew
 from tests.tools.waiting import until
 
 
@@ -115,3 +117,75 @@ class OneConnection:
         assert wire.opened == opened + 1
         for each in some:
             each.close()
+
+
+def strike(*_):
+    raise KeyboardInterrupt
+
+
+class OneSession(OneConnection):
+    """The same of a database, of which ``calm`` is the server; the user may only use ``table``.
+
+    user: as the database writes it. places: inside a verb, where it is interrupted. idle_s: for
+    how long a transaction may be idle; late: how many verbs fail before another one has the row.
+    """
+
+    table: str
+    user = "app"
+    places: tuple[str, ...]
+    idle_s: int
+    late = 0
+
+    def test_a_user_who_may_only_use_the_table(self, url):
+        (registry,) = open_some(url, 1)
+        claim = grant(registry, 100)
+        longer = renew(registry, claim, 10)
+        assert isinstance(release(registry, longer, longer.start + 1), LastSeen)
+        assert [h.slot for h in registry.holdings()] == [claim.slot]
+        assert {fact.verdict for fact in registry.examine().facts} == {"good"}
+
+    def test_a_right_that_is_missing(self, url, calm):
+        (registry,) = open_some(url, 1)
+        calm.sql(f"REVOKE UPDATE ON {self.table} FROM {self.user}")
+        with pytest.raises(ConfigError, match="SELECT, INSERT and UPDATE"):
+            mint(registry)
+
+    def test_a_frozen_member_is_rolled_back(self, url):
+        (sleeper,) = open_some(url, 1)
+        other = connect(url, sleeper.namespace, ONE_RECORD)
+        locked = threading.Event()
+
+        def sleep():
+            with sleeper.step() as (record, _):
+                record.revision += 1000
+                locked.set()
+                time.sleep(self.idle_s + 2.5)
+
+        with ThreadPoolExecutor(1) as pool:
+            asleep = pool.submit(sleep)
+            locked.wait(10)
+            for _ in range(self.late):
+                with pytest.raises(RegistryUnavailable, match="locked"):
+                    mint(other)
+            assert mint(other).seen.revision == 1
+            with pytest.raises(RegistryUnavailable):
+                asleep.result()
+        assert mint(sleeper).seen.revision == 2
+
+    def test_a_transaction_that_was_left_open_is_of_no_other_verb(self, url, calm, monkeypatch):
+        for place in self.places:
+            broken, other = open_some(url, 2)
+            with monkeypatch.context() as patch:
+                patch.setattr(*([place] if "." in place else [broken, place]), strike)
+                with pytest.raises(KeyboardInterrupt):
+                    mint(broken)
+            with other.step() as (record, _):
+                record.revision += 1
+                row = f"SELECT revision FROM {self.table} WHERE name = '{broken.namespace}'"
+                assert list(calm.sql(f"{row} FOR UPDATE NOWAIT")) == [(0,)]
+            assert mint(other).seen.revision == 2
+            self.ends_clean(other)
+            assert mint(broken).seen.revision == 1
+
+    def ends_clean(self, registry):
+        """Nothing of the other verb is left in the session."""

@@ -1,23 +1,21 @@
 """The PostgreSQL registry against a real server: rights, settings, errors, one connection."""
 
 import gc
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.claims.claim import Claim, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
 from tests.tools.trickle import Trickle
-from tests.tools.verbs import ONE_RECORD, begin, grant, mint, release, renew
+from tests.tools.verbs import ONE_RECORD, begin, mint
 from tests.tools.waiting import until
-from tests.unit.registries.one_connection import OneConnection, open_some
+from tests.unit.registries.one_connection import OneSession
 
 APP = "SELECT, INSERT, UPDATE"
 
@@ -43,15 +41,6 @@ def ready(fresh):
 
 def open_(server, user="app", namespace="x"):
     return connect(server.url(user), namespace, ONE_RECORD)
-
-
-def test_a_role_that_may_only_use_the_table(ready):
-    registry = open_(ready)
-    begin(registry)
-    claim = grant(registry, 100)
-    longer = renew(registry, claim, 10)
-    assert isinstance(release(registry, longer, longer.start + 1), LastSeen)
-    assert [h.slot for h in registry.holdings()] == [claim.slot]
 
 
 class TestShelves:
@@ -94,12 +83,6 @@ def test_a_database_without_an_encoding(fresh):
     fresh.sql("DROP DATABASE ascii WITH (FORCE)")
 
 
-def test_a_right_that_is_missing(ready):
-    ready.sql("REVOKE UPDATE ON frazil.frazil_namespace FROM app")
-    with pytest.raises(ConfigError, match="SELECT, INSERT and UPDATE"):
-        mint(open_(ready))
-
-
 class TestSynchronousCommit:
     @pytest.mark.parametrize(
         ("default", "used"), [("off", "on"), ("local", "on"), ("remote_apply", "remote_apply")]
@@ -119,26 +102,6 @@ class TestSynchronousCommit:
 
 
 class TestTrouble:
-    def test_a_frozen_member_is_rolled_back_and_delays_no_other(self, ready):
-        sleeper, other = open_(ready), open_(ready)
-        begin(sleeper)
-        locked = threading.Event()
-
-        def sleep():
-            with sleeper.step() as (record, _):
-                record.revision += 1000
-                locked.set()
-                time.sleep(postgres._IDLE_S + 1.5)
-
-        with ThreadPoolExecutor(1) as pool:
-            asleep = pool.submit(sleep)
-            locked.wait(10)
-            assert mint(other).seen.revision == 1
-            with pytest.raises(RegistryUnavailable) as caught:
-                asleep.result()
-        assert caught.value.outcome_known is not None
-        assert mint(sleeper).seen.revision == 2
-
     def test_a_standby(self, ready):
         replica = ready.replica()
         try:
@@ -180,10 +143,6 @@ def sessions(server):
     return server.sql(text)[0][0]
 
 
-def strike(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
 @pytest.fixture
 def calm(ready):
     """The same, when the connections of earlier tests have ended."""
@@ -203,23 +162,8 @@ def url(wire):
     return f"postgresql://app@127.0.0.1:{wire.port}/postgres"
 
 
-class TestOneConnection(OneConnection):
+class TestOneConnection(OneSession):
     patience = "frazil.registries.postgres.link._PATIENCE_S"
-
-
-@pytest.mark.parametrize("place", ["_results", "lock"])
-def test_a_transaction_that_was_left_open_is_of_no_other_verb(calm, monkeypatch, place):
-    broken, other = open_some(calm.url("app"), 2)
-    with monkeypatch.context() as patch:
-        if place == "lock":
-            patch.setattr(broken, "reading_us", strike)
-        else:
-            patch.setattr(postgres, "_results", strike)
-        with pytest.raises(KeyboardInterrupt):
-            mint(broken)
-    with other.step() as (record, _):
-        record.revision += 1
-        row = f"SELECT count(*) FROM frazil.frazil_namespace WHERE name = '{broken.namespace}'"
-        assert calm.sql(f"{row} FOR UPDATE NOWAIT".replace("count(*)", "1")) == [(1,)]
-    assert mint(other).seen.revision == 2
-    assert mint(broken).seen.revision == 1
+    table = "frazil.frazil_namespace"
+    idle_s = postgres._IDLE_S
+    places = ("frazil.registries.postgres.registry._results", "reading_us")
