@@ -14,19 +14,11 @@ MARGIN = MARGIN_US // 1000
 
 
 class PastWorld(World):
-    def past(self, verb, value):
-        ask = self.ask()
-        reply = verb(self.record, self.terms, ask, self.us, self.incarnation, value)
-        memory = ask.memory(reply, self.us, self.terms)
-        if memory.sid != self.told[0]:
-            self.told = memory.sid, self.us
-        return reply
-
     def claim_past(self, start=-1, stop=0):
-        return self.past(claim_past, (start, stop))
+        return self.verb(claim_past, self.ask(), (start, stop))
 
     def declare(self, start=0):
-        return self.past(declare_past, start)
+        return self.verb(declare_past, self.ask(), start)
 
 
 def declared(start=0):
@@ -40,20 +32,6 @@ def test_a_new_namespace_has_no_known_past():
     for start in (-1, 0, NOW - 1):
         with pytest.raises(ConfigError, match=r"is unused at all; if no ID .*--declare-past-from"):
             world.claim_past(start, NOW)
-
-
-def test_a_declaration_keeps_what_was_claimed():
-    world = declared(1000)
-    world.claim_past(1000, 2000)
-    world.declare(500)
-    assert region(world.claim_past(500, 3000)) == (1, 500, 3000)
-
-
-def test_the_end_of_time_is_the_end_of_the_past():
-    world = PastWorld(TERMS._replace(end=NOW + 5))
-    world.declare()
-    world.tick(1000)
-    assert region(world.claim_past()) == (0, 0, NOW + 5)
 
 
 def test_the_future_is_not_declared():

@@ -1,7 +1,6 @@
 """The MySQL registry against a real MariaDB: rights, errors, slow wires, one connection, forks."""
 
 import gc
-import os
 import signal
 import tempfile
 import threading
@@ -20,7 +19,7 @@ from frazil.system.sockets import is_quiet
 from tests.needs import needs
 from tests.servers.certificates import make_certificates
 from tests.servers.mariadb import mariadb
-from tests.tools.forks import child
+from tests.tools.forks import found_in_child
 from tests.tools.trickle import Trickle
 from tests.tools.verbs import ONE_RECORD, begin, mint
 from tests.tools.waiting import until
@@ -237,20 +236,12 @@ def test_a_child_of_a_fork_beside_a_request_has_its_first_answer(calm):
             thread = threading.Thread(target=ids)
             thread.start()
             time.sleep(0.2)  # until the thread waits for the row
-
-            def finds_an_id():
-                os.write(there, b"%d" % ids())
-                return True
-
-            here, there = os.pipe()
             until_free = threading.Timer(0.5, other.rollback)
             until_free.start()
-            assert child(finds_an_id) == 0
+            theirs = int(found_in_child(ids))
             until_free.join()
         thread.join()
-        os.close(there)
-        with os.fdopen(here) as told:
-            assert int(told.read()) != ids()
+        assert theirs != ids()
 
 
 def test_a_session_that_was_ended_is_replaced(calm):

@@ -12,8 +12,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.redis_link.access import Script
 from frazil.redis_link.link import Link
 from frazil.registries import connect
-from tests.servers.certificates import make_certificates
-from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
+from tests.servers.redis import FLAVOURS, Cluster, Server, tls_server, until
 from tests.tools.verbs import ONE_RECORD, TICKETS, begin, grant, new, release, renew
 
 NOTHING = LastSeen()
@@ -108,13 +107,6 @@ class TestSeveral:
 
     def url(self, servers, options="?horizon=1s&timeout=3s"):
         return f"redis://{','.join(f'127.0.0.1:{server.port}' for server in servers)}{options}"
-
-    def test_shares(self, servers):
-        registry = connect(self.url(servers), "x", ONE_RECORD)
-        shares = [part.terms.slots for part in registry.parts]
-        assert [n for share in shares for n in share] == list(range(256))
-        assert registry.terms.slots == range(256)
-        assert {len(share) for share in shares} == {85, 86}
 
     def test_claims_go_to_their_store_and_others_replace_it(self, servers):
         registry = new(self.url(servers), "x")
@@ -229,23 +221,14 @@ class TestWays:
             assert server.client(db=3).dbsize() == 1
 
     def test_tls(self, tmp_path):
-        make_certificates(tmp_path)
-        port = free_port()
-        with Server(
-            "redis",  # the Valkey of the wheel is built without
-            tls_port=port,
-            tls_cert_file=str(tmp_path / "server.pem"),
-            tls_key_file=str(tmp_path / "server.key"),
-            tls_ca_cert_file=str(tmp_path / "ca.pem"),
-        ):
-            way = f"localhost:{port}/0?ca={tmp_path}/ca.pem"
-            mine = f"&cert={tmp_path}/server.pem&key={tmp_path}/server.key"
-            registry = new(f"rediss://{way}{mine}", "x")
+        with tls_server(tmp_path) as (_, at, mine):
+            way = f"{at}/0?ca={tmp_path}/ca.pem"
+            registry = new(f"rediss://{way}&{mine}", "x")
             assert isinstance(grant(registry), Claim)
             for wrong in (
                 f"rediss://{way}",  # shows no certificate of its own
-                f"rediss://localhost:{port}?timeout=1s{mine}",  # trusts nobody who knows it
-                f"rediss://127.0.0.1:{way.partition(':')[2]}{mine}",  # another name
+                f"rediss://{at}?timeout=1s&{mine}",  # trusts nobody who knows it
+                f"rediss://127.0.0.1:{way.partition(':')[2]}&{mine}",  # another name
             ):
                 with pytest.raises(RegistryUnavailable) as caught:
                     grant(connect(wrong, "x", ONE_RECORD))
