@@ -5,8 +5,6 @@ calls would go on for minutes without a limit for the whole of it.
 """
 
 import asyncio
-import threading
-import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
@@ -29,7 +27,6 @@ from tests.tools.verbs import ONE_RECORD, begin
 needs("aiohttp", "the client of a service")
 
 CONFIG = '[namespaces.a]\nregistry = "memory:"\n'
-LITTLE_S = 30.0  # for a machine that has other things to do
 
 
 @pytest.fixture(scope="module")
@@ -45,30 +42,11 @@ def wire(redis):
         yield wire
 
 
-def within(seconds, call):
-    """Return the result of a call, or its RegistryUnavailable, within a time."""
-    found = []
-
-    def run():
-        try:
-            found.append(call())
-        except RegistryUnavailable as error:
-            found.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds + LITTLE_S)
-    assert not thread.is_alive(), f"it goes on after {seconds + LITTLE_S} s"
-    return found[0]
-
-
-def fails_within(seconds, call):
-    """Check that a call raises RegistryUnavailable within a time, and return the error."""
-    began_s = time.monotonic()
-    error = within(seconds, call)
-    assert isinstance(error, RegistryUnavailable)
-    assert time.monotonic() - began_s > seconds / 4
-    return error
+def fails(call):
+    """The RegistryUnavailable of a call, which without a limit would have its reply in the end."""
+    with pytest.raises(RegistryUnavailable) as caught:
+        call()
+    return caught.value
 
 
 async def awaited(url):
@@ -90,7 +68,7 @@ class TestIcicle:
             slow = ids._alive().pool.standings[0]
             before = 0
             while slow.failures < 3:
-                assert isinstance(within(2, ids), int)
+                assert isinstance(ids(), int)
                 if slow.failures > before:
                     before = slow.failures
                     slow.out_until_s = 0.0
@@ -103,7 +81,7 @@ class TestIcicle:
         server = IcicleServer(slower, "default")
         assert run(server.issuing(5, 1_000_000, 5)).spans
         with wire.trickling(0.02):
-            fails_within(1, lambda: run(server.issuing(1, 0, 5)))
+            fails(lambda: run(server.issuing(1, 0, 5)))
         assert run(server.issuing(5, 1_000_000, 5)).spans
         server.link.drop()
 
@@ -114,8 +92,8 @@ class TestRedis:
         url = f"redis://127.0.0.1:{wire.port}?timeout=1s"
         registry = connect(url, f"trickle {verb}", ONE_RECORD)
         call = {"initialise": lambda: begin(registry)}
-        with wire.trickling():
-            fails_within(1, call.get(verb, getattr(registry, verb)))
+        with wire.trickling(0.02):
+            fails(call.get(verb, getattr(registry, verb)))
         assert isinstance(begin(registry), LastSeen)
 
 
@@ -133,10 +111,10 @@ class TestService:
             if warm:
                 ids()
             with wire.trickling():
-                error = fails_within(1, lambda: ids.take(n))
+                error = fails(lambda: ids.take(n))
             assert error.attempts >= 2
             assert len(set(ids.take(50))) == 50
 
     def test_awaited(self, service):
         with serving(service) as (wire, url), wire.trickling():
-            fails_within(1, lambda: asyncio.run(awaited(url)))
+            fails(lambda: asyncio.run(awaited(url)))

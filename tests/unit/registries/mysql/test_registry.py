@@ -175,14 +175,6 @@ class TestTrouble:
         assert mint(registry).seen.revision == 2
 
 
-def test_options():
-    registry = connect("mariadb://ids:secret@h:3307/app?horizon=2s", "x", ONE_RECORD)
-    assert registry.terms.horizon_ticks * registry.terms.tick_us == 2_000_000
-    assert "secret" not in registry.url
-    with registry._links.taken() as link:
-        assert link._options["port"] == 3307
-
-
 def sessions(server):
     text = "SELECT id FROM information_schema.processlist WHERE user = 'app'"
     return [number for (number,) in server.sql(text)]

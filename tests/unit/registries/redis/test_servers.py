@@ -1,6 +1,5 @@
 """More than one plain server: replicas, disks, independent servers, a cluster, sockets and TLS."""
 
-import hashlib
 from contextlib import ExitStack
 
 import pytest
@@ -9,11 +8,10 @@ import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
-from frazil.redis_link.access import Script
-from frazil.redis_link.link import Link
 from frazil.registries import connect
 from tests.servers.redis import FLAVOURS, Cluster, Server, tls_server, until
 from tests.tools.verbs import ONE_RECORD, TICKETS, begin, grant, new, release, renew
+from tests.unit.registries.redis.test_registry import alter
 
 NOTHING = LastSeen()
 
@@ -52,15 +50,8 @@ class TestReplicas:
 
     def test_another_history_while_it_answers(self, trio):
         registry = new(f"{trio[0].url}?replicas=2", "turn")
-        honest = registry.link.script.source
-        turning = honest.replace(
-            "    return { verb, ask.nonce, verbs.incarnation }",
-            "    return { verb, ask.nonce, verbs.incarnation .. '1' }",
-        )
-        assert turning != honest
-        registry.link = Link(
-            registry.link.access, Script(turning, hashlib.sha1(turning.encode()).hexdigest())
-        )
+        honest = "    return { verb, ask.nonce, verbs.incarnation }"
+        alter(registry, (honest, honest.replace("}", ".. '1' }")))
         with pytest.raises(RegistryUnavailable, match="changed its history"):
             grant(registry)
 
