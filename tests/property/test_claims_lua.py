@@ -285,16 +285,6 @@ def test_a_loss_is_written_down_by_a_request_without_a_claim(server):
     pair.grant(2, 10)  # this member remembers nothing, and is refused too
 
 
-def test_clocks_that_alternate(server):
-    pair = Pair(server, *WORLDS["two pages"])
-    pair.initialise(0, 0)
-    for step_us in (0, -50 * 10**6, 50 * 10**6, -50 * 10**6, 50 * 10**6):
-        pair.step_clock(0, step_us)
-        pair.pass_time(0, 10 * MS)
-        pair.mint(0, 1)
-    assert pair.record.offset_us < MS
-
-
 def test_a_pool_of_four_pages_is_filled_alike(server):
     """All 128 slots of a layout, taken, grown at random, and given away once more."""
     pair = Pair(server, *WORLDS["two pages"])

@@ -81,11 +81,6 @@ class TestLoss:
 
 
 class TestElsewhere:
-    def test_namespaces_are_apart(self, server, caller):
-        other = Caller(server, "other")
-        other.init(8)
-        assert caller.ids(3)[0] & 4095 == other.ids(3)[0] & 4095 == 0
-
     @pytest.mark.parametrize("flavour", FLAVOURS)
     def test_a_library_of_functions(self, flavour):
         """The same text, the same state, the same answers and refusals."""
