@@ -55,6 +55,7 @@ _SUBJECTS = {
         (
             "tests/unit/claims",
             "tests/conformance/test_local.py -k time_of_its_own",
+            "tests/property/test_claims_limits.py",
             "tests/conformance/test_local.py -k memory",
             "tests/property/test_claims_lua.py",
         ),
