@@ -246,3 +246,12 @@ def test_a_session_that_was_ended_is_replaced(calm):
         assert isinstance(mint(each), Claim)  # without an error
     until(lambda: len(sessions(calm)) == 1, "the server to have 1")
     assert session_of(some[0]) != session
+
+
+def test_a_session_that_is_ended_during_a_verb_is_replaced_once(calm):
+    some = open_some(calm.url(user="app"), 3)
+    session = session_of(some[0])
+    with pytest.raises(RegistryUnavailable), some[0].step():
+        calm.sql(f"KILL {session}")
+    assert [mint(each).seen.revision for each in some] == [1, 1, 1]
+    until(lambda: len(sessions(calm)) == 1, "the server to have 1")

@@ -80,24 +80,23 @@ class TestLoss:
             assert caller.issue()[3]
 
 
-class TestElsewhere:
-    @pytest.mark.parametrize("flavour", FLAVOURS)
-    def test_a_library_of_functions(self, flavour):
-        """The same text, the same state, the same answers and refusals."""
-        with Server(flavour) as server:
-            caller = Caller(server)
-            caller.client.function_load(icicle_library())
-            caller.init()
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_library_of_functions(flavour):
+    """The same text, the same state, the same answers and refusals."""
+    with Server(flavour) as server:
+        caller = Caller(server)
+        caller.client.function_load(icicle_library())
+        caller.init()
 
-            def call(*arguments):
-                return caller.client.fcall(FUNCTION, 1, caller.key, *arguments)
+        def call(*arguments):
+            return caller.client.fcall(FUNCTION, 1, caller.key, *arguments)
 
-            (before,) = caller.ids(1)
-            answer = call("issue", "n", 2, 1_000_000)
-            assert answer[:2] == ["ids", "n"]
-            assert int(answer[6]) > before
-            assert answer[7] == "2"
-            (after,) = caller.ids(1)
-            assert after > int(answer[6]) + 1
-            with pytest.raises(redis.ResponseError, match=r"^ICICLE COUNT: "):
-                call("issue", "", 0)
+        (before,) = caller.ids(1)
+        answer = call("issue", "n", 2, 1_000_000)
+        assert answer[:2] == ["ids", "n"]
+        assert int(answer[6]) > before
+        assert answer[7] == "2"
+        (after,) = caller.ids(1)
+        assert after > int(answer[6]) + 1
+        with pytest.raises(redis.ResponseError, match=r"^ICICLE COUNT: "):
+            call("issue", "", 0)
