@@ -55,6 +55,7 @@ _SUBJECTS = {
         (
             "tests/unit/claims",
             "tests/conformance/test_local.py -k time_of_its_own",
+            "tests/property/test_claims_limits.py",
             "tests/conformance/test_local.py -k memory",
             "tests/property/test_claims_lua.py",
         ),
@@ -119,7 +120,6 @@ _SUBJECTS = {
             "tests/unit/remote/icicle/test_script.py",
             "tests/unit/remote/icicle/test_script_replicas.py -k valkey",
             "tests/unit/remote/icicle/test_script_faults.py -k valkey",
-            "tests/property/test_icicle_lua.py",
         ),
     ),
 }

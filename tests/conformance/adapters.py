@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -127,6 +127,15 @@ class ServerStore(UrlStore):
     def restart(self):
         self.server.kill9()
         self.server.start()
+
+
+@contextmanager
+def together(faults):
+    """All of them at once."""
+    with ExitStack() as stack:
+        for fault in faults:
+            stack.enter_context(fault)
+        yield
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The etcd registry keeps the contract, on one member and on three."""
 
 from base64 import b64decode, b64encode
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from frazil.registries.etcd import registry as module
 from frazil.system import clock
 from frazil_conformance import CHECKS, check_registry
-from tests.conformance.adapters import UrlStore, applied
+from tests.conformance.adapters import UrlStore, applied, together
 from tests.servers.etcd import etcd
 from tests.tools.proxy import Proxy
 
@@ -84,14 +84,6 @@ class RestoredStore(EtcdStore):
 
     def rewind(self, namespace, copied):
         self.cluster.restore(copied)
-
-
-@contextmanager
-def together(faults):
-    with ExitStack() as stack:
-        for fault in faults:
-            stack.enter_context(fault)
-        yield
 
 
 @pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.nightly), 3])

@@ -1,13 +1,25 @@
 """Redis and Valkey keep the contract: one server, a cluster, several that share nothing."""
 
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import pytest
 
-from tests.conformance.adapters import UrlStore, applied
+from tests.conformance.adapters import NO_SERVER, UrlStore, applied, together
 from tests.servers.redis import FLAVOURS, Cluster, Server, until
 from tests.tools.proxy import Proxy
+
+
+def fields(server, namespace):
+    """A namespace's hash."""
+    with server.client() as client:
+        return client.hgetall(f"frazil:{{{namespace}}}")
+
+
+def put_back(server, namespace, kept):
+    with server.client() as client:
+        client.delete(f"frazil:{{{namespace}}}")
+        client.hset(f"frazil:{{{namespace}}}", mapping=kept)
 
 
 class RedisStore(UrlStore):
@@ -29,35 +41,21 @@ class RedisStore(UrlStore):
             server.do("FLUSHALL")
 
     def copy(self, namespace):
-        return [self._dump(server, f"frazil:{{{namespace}}}") for server in self.servers]
-
-    def _dump(self, server, key):
-        with server.client() as client:
-            return key, client.hgetall(key)
+        return [fields(server, namespace) for server in self.servers]
 
     def rewind(self, namespace, copied):
-        for server, (key, fields) in zip(self.servers, copied, strict=True):
-            with server.client() as client:
-                client.delete(key)
-                client.hset(key, mapping=fields)
+        for server, kept in zip(self.servers, copied, strict=True):
+            put_back(server, namespace, kept)
 
     def restart(self):
         for server in self.servers:
             server.restart()
 
-    @contextmanager
     def losing_replies(self):
-        with ExitStack() as stack:
-            for proxy in self.proxies:
-                stack.enter_context(proxy.losing_replies(after=b"EVAL"))
-            yield
+        return together(proxy.losing_replies(after=b"EVAL") for proxy in self.proxies)
 
-    @contextmanager
     def repeating_requests(self):
-        with ExitStack() as stack:
-            for proxy in self.proxies:
-                stack.enter_context(proxy.repeating_requests())
-            yield
+        return together(proxy.repeating_requests() for proxy in self.proxies)
 
 
 class ValkeyStore(RedisStore):
@@ -127,33 +125,19 @@ class ClusterStore(UrlStore):
         self.cluster = cluster
 
     def _home(self, namespace):
-        key = f"frazil:{{{namespace}}}"
-        return self.cluster.home(key), key
+        return self.cluster.home(f"frazil:{{{namespace}}}")
 
     def forget(self, namespace):
-        home, key = self._home(namespace)
-        home.do("DEL", key)
+        self._home(namespace).do("DEL", f"frazil:{{{namespace}}}")
 
     def copy(self, namespace):
-        home, key = self._home(namespace)
-        with home.client() as client:
-            return client.hgetall(key)
+        return fields(self._home(namespace), namespace)
 
     def rewind(self, namespace, copied):
-        home, key = self._home(namespace)
-        with home.client() as client:
-            client.delete(key)
-            client.hset(key, mapping=copied)
+        put_back(self._home(namespace), namespace, copied)
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_a_cluster(flavour):
     with Cluster(flavour) as cluster:
-        applied(
-            ClusterStore(cluster),
-            "restarts_repeat_nothing",
-            "counters_outlive_a_restart",
-            "lost_replies_are_told",
-            "repeated_deliveries_do_no_harm",
-            *CLOCKS,
-        )
+        applied(ClusterStore(cluster), *NO_SERVER, *CLOCKS)

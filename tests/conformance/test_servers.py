@@ -2,7 +2,6 @@
 
 from urllib.parse import quote
 
-import psycopg
 import pytest
 
 from tests.conformance.adapters import ServerStore, applied, clocked
@@ -14,25 +13,28 @@ from tests.servers.zookeeper import zookeeper
 from tests.tools.proxy import Proxy
 
 
-class PostgresStore(ServerStore):
+class SqlStore(ServerStore):
     """Its own server, whose clock is a file, and whose rows can be overwritten."""
 
-    url = "postgresql://postgres@127.0.0.1:{}/postgres?horizon=1s"
     losing = "UPDATE frazil_namespace"
+    table = "frazil_namespace"
 
     def forget(self, namespace):
-        self.server.sql("TRUNCATE frazil.frazil_namespace")
+        self.server.sql(f"TRUNCATE {self.table}")
 
     def copy(self, namespace):
-        with psycopg.connect(self.server.url()) as link:
-            row = link.execute("SELECT * FROM frazil.frazil_namespace WHERE name=%s", [namespace])
-            return row.fetchone()
+        self.server.sql("DROP TABLE IF EXISTS kept")
+        row = f"SELECT * FROM {self.table} WHERE name = '{namespace}'"
+        self.server.sql(f"CREATE TABLE kept AS {row}")
 
     def rewind(self, namespace, copied):
-        with psycopg.connect(self.server.url()) as link:
-            link.execute("DELETE FROM frazil.frazil_namespace WHERE name=%s", [namespace])
-            marks = ", ".join(["%s"] * len(copied))
-            link.execute(f"INSERT INTO frazil.frazil_namespace VALUES ({marks})", copied)
+        self.server.sql(f"DELETE FROM {self.table} WHERE name = '{namespace}'")
+        self.server.sql(f"INSERT INTO {self.table} SELECT * FROM kept")
+
+
+class PostgresStore(SqlStore):
+    url = "postgresql://postgres@127.0.0.1:{}/postgres?horizon=1s"
+    table = "frazil.frazil_namespace"
 
 
 FIRST, *OTHERS = programs() or [None]
@@ -53,24 +55,8 @@ def test_postgres(bin_):
         applied(PostgresStore(server, wire, clock))
 
 
-class MysqlStore(ServerStore):
-    """Its own server, whose clock is a file, and whose rows can be overwritten."""
-
+class MysqlStore(SqlStore):
     url = "mysql://root@127.0.0.1:{}/app?horizon=1s"
-    losing = "UPDATE frazil_namespace"
-
-    def forget(self, namespace):
-        self.server.sql("TRUNCATE frazil_namespace")
-
-    def copy(self, namespace):
-        with self.server.connect() as link, link.cursor() as cursor:
-            cursor.execute("SELECT * FROM frazil_namespace WHERE name=%s", [namespace.encode()])
-            return cursor.fetchone()
-
-    def rewind(self, namespace, copied):
-        with self.server.connect() as link, link.cursor() as cursor:
-            marks = ", ".join(["%s"] * len(copied))
-            cursor.execute(f"REPLACE INTO frazil_namespace VALUES ({marks})", copied)
 
 
 @pytest.mark.long

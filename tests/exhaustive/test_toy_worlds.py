@@ -104,15 +104,7 @@ class World:
 
     def member_key(self, i, owner):
         walk, claim, old = self.walks[i], self.claims[i], self.old[i]
-        cursor = (
-            walk.held,
-            walk.tick,
-            walk.cell,
-            walk.start,
-            walk.until,
-            walk.fresh,
-            walk.placed,
-        )
+        cursor = walk.held, walk.tick, walk.cell, walk.start, walk.until, walk.fresh, walk.placed
         due = walk.due(self.ns) if walk.held else 0
         node = walk.low if walk.held else 0
 

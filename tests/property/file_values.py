@@ -56,7 +56,9 @@ def same(value: Any, found: Any, kind: Any, *, in_csv: bool) -> bool:
     if types.is_floating(kind):
         if in_csv:
             return math.isnan(float(found)) if math.isnan(value) else float(found) == value
-        return found is None if not math.isfinite(value) else single(found, kind) == value
+        return (
+            found is None if not math.isfinite(value) else pa.scalar(found, kind).as_py() == value
+        )
     if types.is_decimal(kind):
         return Decimal(found) == value
     if types.is_timestamp(kind) or types.is_time(kind):
@@ -70,10 +72,6 @@ def same(value: Any, found: Any, kind: Any, *, in_csv: bool) -> bool:
     if in_csv and types.is_integer(kind):
         return found == str(value)
     return type(found) is type(value) and found == value
-
-
-def single(value: float, kind: Any) -> float:
-    return pa.scalar(value, kind).as_py() if pa.types.is_float32(kind) else value
 
 
 def same_nested(value: Any, found: Any, kind: Any) -> bool:

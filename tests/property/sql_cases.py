@@ -1,8 +1,11 @@
 """Schemes and IDs for the tests of SQL: every preset, every text form, and unusual cuts."""
 
 import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import frazil
+from frazil.errors import CodecError, LayoutError
 from frazil.schemes.scheme import PRESETS, Scheme
 
 _EPOCH = "2025-01-01T00:00:00Z"
@@ -57,6 +60,26 @@ def some_ids(scheme: Scheme, count: int) -> list[int]:
     free = [field for field in scheme.layout.fields if field.fixed is None]
     zero = scheme.pack(**{field.name: 0 for field in free})
     return [zero, scheme.id_max, *(id_of(scheme, chance) for _ in range(count))]
+
+
+def read_or_none(scheme: Scheme, value: str | int) -> int | None:
+    """The ID that a text or a number is."""
+    try:
+        return scheme.read(value)
+    except CodecError:
+        return None
+
+
+def windows(scheme: Scheme, count: int) -> Iterator[tuple[datetime, datetime, range | None]]:
+    """Some spans of time, and their IDs; None where the layout has no such moment."""
+    chance, now = random.Random(1), datetime.now(UTC)
+    for _ in range(count):
+        start = now - timedelta(microseconds=chance.randrange(200_000_000_000_000))
+        stop = start + timedelta(microseconds=chance.randrange(10_000_000))
+        try:
+            yield start, stop, scheme.window(start, stop)
+        except LayoutError:
+            yield start, stop, None
 
 
 def other_texts(scheme: Scheme, text: str) -> list[str]:

@@ -7,15 +7,8 @@ from frazil.claims.record import JUMP_US, WITNESS_US
 from frazil.generator.verb_requests import ask_of
 from frazil.registries.redis.registry import RedisRegistry
 from tests.property.test_claims_lua import Pair
-from tests.servers.redis import Server
 
 S = 1_000_000
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server() as server:
-        yield server
 
 
 def pair_of(server, layout, horizon="1s"):

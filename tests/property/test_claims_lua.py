@@ -23,7 +23,6 @@ from frazil.redis_link.access import Script
 from frazil.redis_link.link import Link
 from frazil.registries import connect
 from frazil.registries.redis.registry import claims_script
-from tests.servers.redis import Server
 
 MS = 1000
 YEAR_2025_US = 1_735_689_600_000_000
@@ -63,12 +62,6 @@ def manual(source):
     source, looks = re.subn(r"redis\.call\('INFO', '\w+'\)", "redis.call('GET','info')", source)
     assert (times, looks) == (2, 5)
     return Script(source, hashlib.sha1(source.encode()).hexdigest())
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server() as server:
-        yield server
 
 
 class Pair:
@@ -290,16 +283,6 @@ def test_a_loss_is_written_down_by_a_request_without_a_claim(server):
     pair.restore(0)
     pair.renew_anyhow(1)
     pair.grant(2, 10)  # this member remembers nothing, and is refused too
-
-
-def test_clocks_that_alternate(server):
-    pair = Pair(server, *WORLDS["two pages"])
-    pair.initialise(0, 0)
-    for step_us in (0, -50 * 10**6, 50 * 10**6, -50 * 10**6, 50 * 10**6):
-        pair.step_clock(0, step_us)
-        pair.pass_time(0, 10 * MS)
-        pair.mint(0, 1)
-    assert pair.record.offset_us < MS
 
 
 def test_a_pool_of_four_pages_is_filled_alike(server):

@@ -135,17 +135,8 @@ def read(kind: str, source: Any) -> Any:
     )
 
 
-def from_csv(data: bytes) -> tuple[list[str], list[list[str]]]:
-    head, *rows = csv.reader(io.StringIO(data.decode(), newline=""))
-    return head, rows
-
-
 class Pairs(list[Any]):
     """The keys and values of an object, in order, equal keys too."""
-
-
-def from_json(data: bytes) -> list[list[tuple[str, Any]]]:
-    return [json.loads(line, object_pairs_hook=Pairs) for line in data.decode().split("\n")[:-1]]
 
 
 def plain_json(value: Any) -> Any:
@@ -153,6 +144,21 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, Pairs):
         return {key: plain_json(each) for key, each in value}
     return [plain_json(each) for each in value] if isinstance(value, list) else value
+
+
+def found_in(data: bytes, kind: str, names: list[str]) -> tuple[list[str], list[list[Any]]]:
+    """The head of what is written, and its rows. names: those of a file of JSON without rows."""
+    if kind == "csv":
+        head, *lines = csv.reader(io.StringIO(data.decode(), newline=""))
+        return head, lines
+    if kind == "jsonl":
+        objects = data.decode().split("\n")[:-1]
+        pairs = [json.loads(line, object_pairs_hook=Pairs) for line in objects]
+        head = [key for key, _ in pairs[0]] if pairs else ["id", *names]
+        return head, [[plain_json(value) for _, value in row] for row in pairs]
+    table = read(kind, pa.BufferReader(data))
+    values = (column.to_pylist() for column in table.columns)
+    return table.column_names, [list(row) for row in zip(*values, strict=True)]
 
 
 def attempt(path: Path, kind: str, to: str, names: list[str]) -> bytes | None:
@@ -197,12 +203,7 @@ def test_typed_tables(kind: str, to: str, data: Any) -> None:
         for one, other in zip(kept.columns, original.columns, strict=True):
             assert repr(listed(one)) == repr(listed(other))
         return
-    if to == "csv":
-        head, rows = from_csv(out)
-    else:
-        pairs = from_json(out)
-        head = [key for key, _ in pairs[0]] if pairs else ["id", *original.column_names]
-        rows = [[plain_json(value) for _, value in row] for row in pairs]
+    head, rows = found_in(out, to, original.column_names)
     assert head == ["id", *original.column_names]
     assert [str(row[0]) for row in rows] == [str(i + 1) for i in range(original.num_rows)]
     for i, column in enumerate(original.columns):
@@ -241,16 +242,7 @@ def test_texts_of_csv(to: str, made: Any, end: str, infer: bool) -> None:
             told = to == "jsonl" and doubled and error.facts["column"] in head
             assert told, error  # noqa: PT017
             return
-    if to == "csv":
-        names_found, found = from_csv(out)
-    elif to == "jsonl":
-        pairs = from_json(out)
-        names_found = [key for key, _ in pairs[0]] if pairs else ["id", *head]
-        found = [[value for _, value in row] for row in pairs]
-    else:
-        table = read(to, pa.BufferReader(out))
-        names_found = table.column_names
-        found = [list(row) for row in zip(*(c.to_pylist() for c in table.columns), strict=True)]
+    names_found, found = found_in(out, to, head)
     assert names_found == ["id", *head]
     assert [row[0] for row in found] == [str(i + 1) for i in range(len(rows))]
     for before, after in zip(rows, found, strict=True):
@@ -323,13 +315,8 @@ def test_objects_of_json(to: str, rows: list[dict[str, Any]]) -> None:
         assert [row.pop("id") for row in found] == [str(i + 1) for i in range(len(rows))]
         assert repr(found) == repr(rows)
         return
-    if to == "csv":
-        head, lines = from_csv(out)
-        kept = [dict(zip(head, line, strict=True)) for line in lines]
-    else:
-        kept = read(to, pa.BufferReader(out)).to_pylist()
-    assert len(kept) == len(rows)
+    head, kept = found_in(out, to, [])
     for row, after in zip(rows, kept, strict=True):
-        for key, value in after.items():
+        for key, value in zip(head, after, strict=True):
             if key != "id":
                 assert means(row.get(key), value), (key, row.get(key), value)

@@ -1,4 +1,7 @@
-"""``icicle.lua`` answers as the model of it does, and keeps the same, on every schedule."""
+"""``icicle.lua`` answers as the model of it does, and keeps the same, on every schedule.
+
+And the model repeats no ID, under any clock, any loss, any restored state.
+"""
 
 import copy
 import random
@@ -10,19 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frazil.remote.icicle.server import icicle_script
+from tests.property import icicle_model
 from tests.property.icicle_model import EPOCH_US, LAYOUT, Model, Refused
-from tests.property.test_icicle_lua import told
-from tests.servers.redis import Server
 
 BEGIN_US = 1_800_000_000_000_000
-S = 1_000_000
+S, HOUR = 1_000_000, 3_600_000_000
 NUMBERS = ("shard", "tick", "next", "guard", "last", "offset", "top")
+CLOCK = "local clock = redis.call('TIME')"
+INCARNATION = "local plain_length, connected = #incarnation, 0"
 
 
-@pytest.fixture(scope="module")
-def server():
-    with Server() as server:
-        yield server
+def told(source):
+    """The script with clock and incarnation from its last arguments."""
+    assert source.count(CLOCK) == source.count(INCARNATION) == 1
+    source = source.replace(CLOCK, "local clock = { 0, ARGV[12] }")
+    return source.replace(INCARNATION, f"incarnation = 'i' .. ARGV[13]\n{INCARNATION}")
 
 
 class Pair:
@@ -213,3 +218,107 @@ def test_numbers_that_lua_cannot_count(server, number, name):
     about = {"seen": number} if name == "seen" else {"apart_us": number - pair.us}
     answer = pair.ask("issue", 1, **about)
     assert (answer == "NUMBER") == (number > 2**53)
+
+
+class History:
+    """One server's life, by the model. Its callers remember what they were told."""
+
+    def __init__(self, model=Model):
+        self.kind, self.model, self.kept = model, model(), []
+        self.us, self.boots, self.seen_us, self.last = BEGIN_US, 0, 0, -1
+        self.ask("init", new=1)
+
+    def ask(self, verb, count=1, lead_us=0, new=0):
+        asked = verb, count, lead_us, 6, self.seen_us, None, new, ""
+        reply = self.model.ask(*asked, reading_us=self.us, incarnation=f"i{self.boots}")
+        self.seen_us = max(self.seen_us, reply[1])
+        return reply
+
+    def issue(self, count=1, lead_us=0):
+        _, _, wait_us, *spans = self.ask("issue", count, lead_us)
+        for first, number in zip(spans[::2], spans[1::2], strict=True):
+            cell = first >> 22 << 12 | first & 4095
+            assert cell > self.last, "an ID came twice, or out of order"
+            self.last = cell + number - 1
+            assert (first & 4095) + number <= 4096
+            assert first >> 12 & 1023 == 6
+            assert (first >> 22) * 1000 + EPOCH_US <= self.us + self.model.offset + lead_us
+        assert sum(spans[1::2]) == count or (sum(spans[1::2]) < count and wait_us > 0)
+
+    def restart(self, model=None):
+        self.boots += 1
+        self.model = self.model if model is None else copy.deepcopy(model)
+
+    def live(self, dice):
+        """Thirty things that happen at random."""
+        for _ in range(30):
+            kind = dice.choice(["issue", "time", "clock", "copy", "keeps", "empty", "older"])
+            if kind == "issue":
+                self.issue(dice.randint(1, 20_000), dice.randint(0, S))
+            elif kind in ("time", "clock"):
+                self.us += dice.randint(0, 3 * S) if kind == "time" else dice.randint(-HOUR, HOUR)
+            elif kind == "copy":
+                self.kept.append(copy.deepcopy(self.model))
+            else:
+                olds = {"keeps": [None], "empty": [self.kind()], "older": self.kept or [None]}
+                self.restart(dice.choice(olds[kind]))
+
+
+@settings(max_examples=settings.default.max_examples * 5)
+@given(seed=st.integers(0, 2**32))
+def test_no_history_repeats_an_id(seed):
+    History().live(random.Random(seed))
+
+
+class BelievesTheClock(Model):
+    """The tick is that of the clock, whatever was issued."""
+
+    def _give(self, *asked):
+        self.tick = 0
+        return super()._give(*asked)
+
+
+class Careless(Model):
+    """After a loss the guard is what the server's clock shows, whatever callers saw."""
+
+    def _give(self, verb, count, lead, shard, seen, known_us, *rest):
+        reply = super()._give(verb, count, lead, shard, seen, 0, *rest)
+        self.top = max(self.top, known_us)
+        return reply
+
+
+@pytest.mark.parametrize("model", [Model, BelievesTheClock])
+def test_a_broken_model_is_found(monkeypatch, model):
+    if model is Model:
+        monkeypatch.setattr(icicle_model, "HORIZON_US", -(10**15))  # so there is no guard
+    histories = (History(model).live(random.Random(seed)) for seed in range(1000))
+    with pytest.raises(AssertionError, match="came twice"):
+        list(histories)
+
+
+@pytest.mark.parametrize("model", [Model, Careless])
+def test_replies_that_callers_saw_are_kept(model):
+    """The one history that chance seldom finds: the very cell again, after the guard."""
+    history = History(model)
+    history.issue()
+    history.us -= 10 * S
+    history.restart(model())
+    history.issue()
+    history.us += 10 * S
+    if model is Model:
+        history.issue()
+        return
+    with pytest.raises(AssertionError, match="came twice"):
+        history.issue()
+
+
+def test_a_clock_that_is_set_right_leaves_nothing_in_the_future():
+    """A host without a battery boots in 1970, and twice would be enough to end the layout."""
+    history = History()
+    for _ in range(3):
+        history.issue()
+        history.us -= BEGIN_US
+        history.issue()
+        history.us += BEGIN_US + S
+        history.issue()
+        assert history.model.offset == 0

@@ -24,6 +24,7 @@ import redis
 
 from frazil_torture.clock import sweep
 from tests.needs import needs
+from tests.servers.certificates import make_certificates
 from tests.servers.clock import SteppedClock
 from tests.servers.database import free_port
 from tests.tools import waiting
@@ -314,3 +315,16 @@ def three() -> Iterator[str]:
     with ExitStack() as kept:
         servers = [kept.enter_context(Server()) for _ in range(3)]
         yield f"redis://{','.join(f'127.0.0.1:{server.port}' for server in servers)}"
+
+
+@contextmanager
+def tls_server(place: Path) -> Iterator[tuple[Server, str, str]]:
+    """A Redis with TLS, where it is, and the options of a URL with a certificate of its own.
+
+    The Valkey of the wheel is built without TLS. place: a folder for the certificates.
+    """
+    make_certificates(place)
+    port, own = free_port(), {"cert": f"{place}/server.pem", "key": f"{place}/server.key"}
+    settings = {f"tls_{kind}_file": path for kind, path in own.items()}
+    with Server("redis", tls_port=port, tls_ca_cert_file=f"{place}/ca.pem", **settings) as server:
+        yield server, f"localhost:{port}", "&".join(f"{kind}={path}" for kind, path in own.items())

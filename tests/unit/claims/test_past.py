@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from frazil.claims.claim import Claim, LastSeen, Lost, Wait, past_in
+from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.past import MARGIN_US, claim_past, declare_past
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
@@ -14,19 +14,11 @@ MARGIN = MARGIN_US // 1000
 
 
 class PastWorld(World):
-    def past(self, verb, value):
-        ask = self.ask()
-        reply = verb(self.record, self.terms, ask, self.us, self.incarnation, value)
-        memory = ask.memory(reply, self.us, self.terms)
-        if memory.sid != self.told[0]:
-            self.told = memory.sid, self.us
-        return reply
-
     def claim_past(self, start=-1, stop=0):
-        return self.past(claim_past, (start, stop))
+        return self.verb(claim_past, self.ask(), (start, stop))
 
     def declare(self, start=0):
-        return self.past(declare_past, start)
+        return self.verb(declare_past, self.ask(), start)
 
 
 def declared(start=0):
@@ -40,49 +32,6 @@ def test_a_new_namespace_has_no_known_past():
     for start in (-1, 0, NOW - 1):
         with pytest.raises(ConfigError, match=r"is unused at all; if no ID .*--declare-past-from"):
             world.claim_past(start, NOW)
-
-
-def test_a_declared_past_begins_where_declared():
-    world = declared(300)
-    with pytest.raises(ConfigError, match=r"unused before 1970-01-01T00:00:00.300Z"):
-        world.claim_past(299, NOW)
-    assert region(world.claim_past()) == (0, 300, NOW)
-    assert region(world.claim_past(300, 301)) == (1, 300, 301)
-
-
-def test_a_past_has_no_token_and_leaves_the_guard():
-    world = declared()
-    assert world.claim_past(5, 10).token == ""
-    assert world.record.guard == 0
-    assert region(world.grant(10))[1] == NOW
-
-
-def test_the_best_fit_is_used():
-    world = declared()
-    assert region(world.claim_past(0, 100)) == (0, 0, 100)
-    assert region(world.claim_past(50, 200)) == (1, 50, 200)
-    assert region(world.claim_past(150, 300)) == (0, 150, 300)
-    assert region(world.claim_past(250, 300)) == (1, 250, 300)
-
-
-def test_a_declaration_keeps_what_was_claimed():
-    world = declared(1000)
-    world.claim_past(1000, 2000)
-    world.declare(500)
-    assert region(world.claim_past(500, 3000)) == (1, 500, 3000)
-
-
-@pytest.mark.parametrize(("start", "stop"), [(5, NOW + 1), (NOW, 0), (NOW + 1, NOW + 2), (7, 7)])
-def test_a_region_is_in_the_past(start, stop):
-    with pytest.raises(ConfigError, match="is not in the past of this namespace"):
-        declared().claim_past(start, stop)
-
-
-def test_the_end_of_time_is_the_end_of_the_past():
-    world = PastWorld(TERMS._replace(end=NOW + 5))
-    world.declare()
-    world.tick(1000)
-    assert region(world.claim_past()) == (0, 0, NOW + 5)
 
 
 def test_the_future_is_not_declared():
@@ -103,30 +52,6 @@ def test_without_a_word_the_past_begins_a_minute_after_the_guard():
     with pytest.raises(ConfigError, match="unused before"):
         world.claim_past(first - 1, first + 5)
     assert region(world.claim_past(stop=first + 5))[1:] == (first, first + 5)
-
-
-def test_a_loss_makes_the_past_unknown():
-    world = declared()
-    held = world.claim_past(0, NOW)
-    world.incarnation = "data/another boot"
-    assert isinstance(world.claim_past(0, NOW), Wait)
-    world.tick(TERMS.wait_ticks)
-    world.grant(1)
-    assert past_in(world.record.layout) == (TERMS.layout, None)
-    with pytest.raises(ConfigError, match="unused before"):
-        world.claim_past(0, NOW)
-    world.declare()
-    assert world.claim_past(0, NOW).slot != held.slot
-
-
-def test_a_full_past_is_lost():
-    world = declared()
-    world.grant(5)
-    for _ in range(3):
-        world.claim_past(5, 9)
-    assert isinstance(world.claim_past(5, 9), Lost)
-    assert isinstance(world.claim_past(8, 12), Lost)
-    assert region(world.claim_past(9, 12))[1:] == (9, 12)
 
 
 def test_counters_have_no_past():

@@ -1,241 +1,136 @@
 """The wait after a loss: the traces of failovers that fewer rules would not survive."""
 
 from copy import deepcopy
-from dataclasses import dataclass, field
 
 import pytest
 
-from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest, Wait
-from frazil.claims.record import Record
-from frazil.errors import ConfigError, PoolExhausted
-from tests.unit.claims.test_record import NOW, T0, TERMS
+from frazil.claims.claim import Claim, Lost, Wait
+from frazil.errors import ConfigError
+from tests.unit.registries.test_shelves import HORIZON_MS, T0, TERMS, WAIT_MS, Store
 
-HORIZON = TERMS.horizon_ticks
-WAIT = TERMS.wait_ticks
-
-
-@dataclass
-class Member:
-    """A member with a memory."""
-
-    stores: "Stores"
-    seen: LastSeen = field(default_factory=LastSeen)
-    claim: Claim | None = None
-
-    def send(self, verb, value, held=None, terms=TERMS):
-        stores = self.stores
-        stores.requests += 1
-        token = f"token{stores.requests}"
-        reading_us = T0 + (stores.ms - stores.behind) * 1000
-        ask = VerbRequest(self.seen, reading_us, token, "me", held, stores.ms * 1000)
-        call = getattr(stores.record, verb)
-        reply = call(terms, ask, reading_us, str(stores.incarnation), value)
-        self.seen = ask.memory(reply, stores.ms * 1000, terms)
-        return reply
-
-    def grant(self, want=HORIZON):
-        reply = self.send("grant", want)
-        if isinstance(reply, Claim):
-            self.claim = reply
-        return reply
-
-    def renew(self):
-        reply = self.send("renew", NOW + 10 * HORIZON, self.claim)
-        if isinstance(reply, Claim):
-            self.claim = reply
-        return reply
-
-
-class Stores:
-    """A primary and its successors. ms: true time."""
-
-    def __init__(self):
-        self.ms = self.behind = self.incarnation = self.requests = 0
-        self.record = Record()
-        Member(self).send("initialise", 0)
-
-    def fail_over(self, record, behind):
-        self.record, self.behind = deepcopy(record), behind
-        self.incarnation += 1
-
-    def until_granted(self, member, report=lambda: None):
-        """Wait as a member is told to, for a claim; others report meanwhile."""
-        for _ in range(1000):
-            reply = member.grant()
-            if isinstance(reply, Claim):
-                return reply
-            self.ms += -(-reply.wait_us // 1000)
-            report()
-        raise AssertionError("never")
+FIRST_TICK = TERMS.tick_at(T0)
 
 
 @pytest.fixture
-def stores():
-    return Stores()
+def store():
+    made = Store()
+    made.member(1).tell(made.member(1).initialise, 0)
+    return made
 
 
-def lost_renewal(stores, missed, behind):
-    """A holder whose last renewal is lost; the primary fails at once."""
-    holder = Member(stores)
-    holder.grant()
-    copy = deepcopy(stores.record)
-    stores.ms += missed
-    holder.renew()
-    stores.fail_over(copy, behind)
-    return holder
+def guard(store):
+    return store.records["orders"].guard
 
 
-@pytest.mark.parametrize("behind", [0, 20, 60, 120, 500])
+def fail_over(store, records, behind=0):
+    """To a successor with these records, whose clock is so many milliseconds behind."""
+    store.records, store.behind = deepcopy(records), behind
+    store.incarnation += 1
+
+
+def until_granted(store, member):
+    """Wait as a member is told to, for a claim."""
+    for _ in range(1000):
+        reply = member.ask(HORIZON_MS)
+        if isinstance(reply, Claim):
+            return reply
+        store.ms += -(-reply.wait_us // 1000)
+    raise AssertionError("never")
+
+
+def lost_renewal(store, missed, behind):
+    """A holder, and its claim, whose last renewal is lost; the primary fails at once."""
+    holder = store.member(1)
+    claim = holder.ask(HORIZON_MS)
+    kept = deepcopy(store.records)
+    store.ms += missed
+    claim = holder.go_on(claim, 10 * HORIZON_MS)
+    fail_over(store, kept, behind)
+    return holder, claim
+
+
+@pytest.mark.parametrize("behind", [0, 200, 600, 1200, 5000])
 @pytest.mark.parametrize("first", ["newcomer", "old", "holder"])
-@pytest.mark.parametrize("missed", [20, 60, 95])
-def test_whoever_comes_first_nothing_is_given_twice(stores, behind, first, missed):
-    old = Member(stores)
-    old.grant(10)
-    holder = lost_renewal(stores, missed, behind)
-    lost, newcomer = holder.claim, Member(stores)
-    asker = {"newcomer": newcomer, "old": old, "holder": holder}[first]
-    asker.grant()
-    stores.ms += HORIZON // 2
-    assert isinstance(holder.renew(), Lost)
-    assert stores.until_granted(asker).start >= lost.until
+@pytest.mark.parametrize("missed", [200, 600, 950])
+def test_whoever_comes_first_nothing_is_given_twice(store, behind, first, missed):
+    old = store.member(1)
+    old.ask(10)
+    holder, lost = lost_renewal(store, missed, behind)
+    asker = {"newcomer": store.member(1), "old": old, "holder": holder}[first]
+    asker.ask(HORIZON_MS)
+    store.ms += HORIZON_MS // 2
+    assert isinstance(holder.go_on(lost), Lost)
+    assert until_granted(store, asker).start >= lost.until
 
 
-def test_a_hung_holder_reports_after_a_newcomer(stores):
-    """The holder is silent for a horizon, and the newcomer was told that the guard is due."""
-    holder = lost_renewal(stores, 90, 80)
-    newcomer = Member(stores)
-    assert isinstance(newcomer.grant(), Wait)
-    stores.ms += HORIZON
-    assert isinstance(holder.renew(), Lost)
-    stores.ms += WAIT - HORIZON
-    assert isinstance(newcomer.grant(), Wait)
-    assert stores.until_granted(newcomer).start >= holder.claim.until
-
-
-def test_a_report_that_is_higher_in_nothing_that_it_was_told(stores):
-    """The clock of the successor passed what the holder was told; only its own clock goes on."""
-    holder = Member(stores)
-    holder.grant()
-    copy = deepcopy(stores.record)
-    other = Member(stores)
-    stores.ms += 90
-    used = other.grant()  # this member ends
-    stores.fail_over(copy, 95)
-    newcomer = Member(stores)
-    newcomer.grant()
-    stores.ms += HORIZON // 2
-    assert holder.claim.until <= stores.record.guard
-    assert isinstance(holder.renew(), Lost)
-    assert stores.until_granted(newcomer).start >= used.until
-
-
-def test_a_clock_that_is_corrected_in_the_wait_does_not_end_it(stores):
-    holder = lost_renewal(stores, 90, 300)
-    newcomer = Member(stores)
-    newcomer.grant()
-    stores.ms += 10
-    stores.behind = 0
-    assert isinstance(newcomer.grant(), Wait)
-    stores.ms += HORIZON // 2
-    assert isinstance(newcomer.grant(), Wait)
-    assert isinstance(holder.renew(), Lost)
-    assert stores.until_granted(newcomer).start >= holder.claim.until
-
-
-def test_two_losses_with_a_lower_reply_between(stores):
+def test_two_losses_with_a_lower_reply_between(store):
     """The first successor tells an earlier clock; then it is lost too, and its guard."""
-    copy = deepcopy(stores.record)
-    holder = lost_renewal(stores, 90, 200)
-    assert isinstance(holder.renew(), Lost)
-    assert holder.seen.now_us < holder.claim.now_us
-    stores.fail_over(copy, 200)
-    newcomer = Member(stores)
-    newcomer.grant()
-    stores.ms += 10
-    assert isinstance(holder.renew(), Lost)
-    assert stores.until_granted(newcomer).start >= holder.claim.until
+    kept = deepcopy(store.records)
+    holder, lost = lost_renewal(store, 900, 2000)
+    assert isinstance(holder.go_on(lost), Lost)
+    assert holder.seen.now_us < lost.now_us
+    fail_over(store, kept, 2000)
+    newcomer = store.member(1)
+    newcomer.ask()
+    store.ms += 100
+    assert isinstance(holder.go_on(lost), Lost)
+    assert until_granted(store, newcomer).start >= lost.until
 
 
-def test_a_late_member_with_an_older_memory_does_not_close_the_namespace(stores):
-    """After the wait its clock counts as it was told, not continued."""
-    late = [Member(stores) for _ in range(3)]
-    for member in late:
-        member.grant(10)
-    stores.fail_over(stores.record, HORIZON // 2)
-    newcomer = Member(stores)
-    stores.until_granted(newcomer)
-    life = stores.record.sid
-    for member in late:
-        stores.ms += HORIZON
-        member.grant(10)
-        assert stores.record.sid == life
-        assert isinstance(newcomer.renew(), Claim)
-
-
-def test_many_members_that_return_one_by_one_prolong_the_wait_by_nothing(stores):
+def test_many_members_that_return_one_by_one_prolong_the_wait_by_nothing(store):
     """A higher revision of an older life is no loss."""
-    members = [Member(stores) for _ in range(20)]
-    copy = deepcopy(stores.record)
+    members = [store.member(1) for _ in range(20)]
+    kept = deepcopy(store.records)
     for member in members:
-        member.grant(1)
-    stores.fail_over(copy, 0)
-    newcomer = Member(stores)
-    newcomer.grant()
-    since = stores.ms
+        member.ask(1)
+    fail_over(store, kept)
+    newcomer = store.member(1)
+    newcomer.ask()
+    since = store.ms
     returning = iter(members)
     while True:
-        stores.ms += 5
+        store.ms += 50
         if member := next(returning, None):
-            member.grant(1)
-        if isinstance(newcomer.grant(), Claim):
+            member.ask(1)
+        if isinstance(newcomer.ask(), Claim):
             break
-    assert stores.ms - since <= 1.2 * HORIZON
+    assert store.ms - since <= 1.2 * HORIZON_MS
 
 
-def test_the_wait_ends_for_those_that_know_it_only(stores):
+def test_the_wait_ends_for_those_that_know_it_only(store):
     """A newcomer at its end does not know how long it lasts."""
-    stores.fail_over(Record(), 0)
-    first = Member(stores)
-    first.grant()
-    stores.ms += WAIT
-    assert isinstance(Member(stores).grant(), Wait)
-    assert isinstance(first.grant(), Claim)
-    assert isinstance(Member(stores).grant(), Claim)
+    fail_over(store, {})
+    first = store.member(1)
+    first.ask()
+    store.ms += WAIT_MS
+    assert isinstance(store.member(1).ask(), Wait)
+    assert isinstance(first.ask(), Claim)
+    assert isinstance(store.member(1).ask(), Claim)
 
 
-def test_nothing_is_minted_or_reserved_in_the_wait(stores):
-    stores.fail_over(Record(), 0)
-    member = Member(stores)
-    assert isinstance(member.send("mint", 1), Wait)
-    ask = VerbRequest(member.seen, T0, "token", boot_us=stores.ms * 1000)
-    with pytest.raises(PoolExhausted, match="may have lost"):
-        stores.record.reserve(TERMS, ask, T0, str(stores.incarnation))
-
-
-def test_a_clock_an_hour_ahead_counts_until_it_is_passed(stores):
+def test_a_clock_that_is_ahead_counts_until_it_is_passed(store):
     """Not at every later loss."""
-    stores.behind = -3_600_000
-    member = Member(stores)
-    member.grant()
-    stores.fail_over(Record(), 0)
-    member.grant()
-    assert stores.record.guard > NOW + 3_600_000
-    stores.until_granted(member)
-    stores.fail_over(Record(), 0)
-    member.grant()
-    assert stores.record.guard <= NOW + stores.ms + 3 * HORIZON
+    store.behind = -50_000
+    member = store.member(1)
+    member.ask()
+    fail_over(store, {})
+    member.ask()
+    assert guard(store) > FIRST_TICK + 50_000
+    until_granted(store, member)
+    fail_over(store, {})
+    member.ask()
+    assert guard(store) <= FIRST_TICK + store.ms + 3 * HORIZON_MS
 
 
-def test_a_holder_with_a_longer_horizon_is_heard_before_it_is_refused(stores):
+def test_a_holder_with_a_longer_horizon_is_heard_before_it_is_refused(store):
     """A member with a shorter one has made the record anew."""
-    longer = TERMS._replace(horizon_ticks=3 * HORIZON)
-    stores.record = Record()
-    holder, newcomer = Member(stores), Member(stores)
-    holder.send("initialise", 0, terms=longer)
-    claim = holder.send("grant", 3 * HORIZON, terms=longer)
-    stores.fail_over(Record(), 0)
-    newcomer.grant()
-    assert stores.record.guard < claim.until
+    store.records = {}
+    holder = store.member(1, horizon_ticks=3 * HORIZON_MS)
+    holder.tell(holder.initialise, 0)
+    claim = holder.ask(3 * HORIZON_MS)
+    fail_over(store, {})
+    store.member(1).ask()
+    assert guard(store) < claim.until
     with pytest.raises(ConfigError, match="another horizon"):
-        holder.send("renew", claim.until, claim, longer)
-    assert stores.record.guard >= claim.until
+        holder.go_on(claim)
+    assert guard(store) >= claim.until

@@ -111,24 +111,21 @@ class TestSqlite:
 
 
 class TestStatic:
-    @pytest.mark.parametrize("text", ["", "x", "-1", "7.5", "env:", "env:NOT_THERE", "hostname"])
-    def test_no_numbers(self, text, monkeypatch):
-        monkeypatch.setattr("socket.gethostname", lambda: "web")
-        with pytest.raises(ConfigError, match="no node number"):
-            node_number(text)
-
-    def test_the_next_step_is_another_than_the_one_that_failed(self, monkeypatch):
+    @pytest.mark.parametrize(
+        ("text", "step"),
+        [
+            *((text, "") for text in ("", "x", "-1", "7.5", "env:")),
+            ("env:NOT_THERE", "is not set; set it, like: export NOT_THERE=7"),
+            ("env:POD", "is 'x'; set it, like: export POD=7"),
+            ("hostname", "use static:7 or static:env:NAME, or a host name like web-7"),
+        ],
+    )
+    def test_no_numbers_and_what_to_do_instead(self, text, step, monkeypatch):
         monkeypatch.setattr("socket.gethostname", lambda: "web")
         monkeypatch.setenv("POD", "x")
-        steps = {
-            "env:NOT_THERE": "is not set; set it, like: export NOT_THERE=7",
-            "env:POD": "is 'x'; set it, like: export POD=7",
-            "hostname": "use static:7 or static:env:NAME, or a host name like web-7",
-        }
-        for text, step in steps.items():
-            with pytest.raises(ConfigError) as caught:
-                node_number(text)
-            assert str(caught.value).endswith(step)
+        with pytest.raises(ConfigError, match="no node number") as caught:
+            node_number(text)
+        assert str(caught.value).endswith(step)
 
     def test_an_unwritable_place_names_the_way_out(self, tmp_path):
         blocked = tmp_path / "file"

@@ -169,16 +169,6 @@ def test_what_shows_on_one_shelf_is_noticed_for_all_in_one_step(store, lost):
     assert isinstance(store.member().ask(), Claim)  # the wait is over on every shelf
 
 
-def test_the_guard_is_beyond_the_latest_clock_of_all_shelves(store):
-    late, claim = on(store, 1, HORIZON_MS)
-    store.behind, store.incarnation = 10 * HORIZON_MS, 2
-    reply = store.member().ask()
-    assert isinstance(reply, Wait)
-    (guard,) = {record.guard for record in store.records.values()}
-    assert guard >= claim.until
-    assert isinstance(late.go_on(claim), Lost)
-
-
 def test_a_member_with_memory_asks_the_shelf_that_it_knows(store):
     member, claim = on(store, 3)
     store.keep()

@@ -12,9 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack, suppress
-from pathlib import Path
-from urllib.parse import urlsplit
+from contextlib import ExitStack
 
 import pytest
 
@@ -22,6 +20,7 @@ import frazil
 from frazil import aio
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
+from tests.tools.descriptors import descriptors_to
 from tests.tools.forks import found_in_child
 from tests.unit.service.conftest import Service
 
@@ -92,15 +91,10 @@ def told(body, url, pid):
             check=False,
         )
     finally:
-        signal_server(pid)
+        os.kill(pid, signal.SIGCONT)  # whatever became of the test
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return ([what for who, what in lines if who == name] for name in ("parent", "child"))
-
-
-def signal_server(pid):
-    """Let it go on, whatever became of the test."""
-    os.kill(pid, signal.SIGCONT)
 
 
 @pytest.fixture
@@ -153,27 +147,17 @@ def read_in_child(fd):
 CONFIG = '[namespaces.a]\nscheme = "icicle"\nregistry = "memory:?horizon=100ms"\n'
 
 
-def sockets_to(url):
-    """The file descriptors of this process's connections to a service."""
-    found = set()
-    for fd in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
-        with suppress(OSError), socket.socket(fileno=os.dup(fd)) as copy:
-            if copy.getpeername()[1:2] == (urlsplit(url).port,):
-                found.add(fd)
-    return found
-
-
 def test_a_service(tmp_path):
     async def awaited(url):
-        others = sockets_to(url)
+        others = descriptors_to(service.port)
         async with aio.open(url) as ids:
             await ids()
-            (fd,) = sockets_to(url) - others
+            (fd,) = set(descriptors_to(service.port)) - set(others)
             return read_in_child(fd), await ids()
 
     with Service(tmp_path, CONFIG) as service, frazil.open(f"{service.url}/a") as ids:
         ids()
-        (fd,) = sockets_to(service.url)
+        (fd,) = descriptors_to(service.port)
         assert read_in_child(fd) == "b''"
         assert isinstance(ids(), int)
         found, n = asyncio.run(awaited(f"{service.url}/a"))

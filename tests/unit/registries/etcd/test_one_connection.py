@@ -1,20 +1,22 @@
 """One connection to etcd for all registries of a process: its checks, losses and forks."""
 
-from concurrent.futures import ThreadPoolExecutor
+import os
+import secrets
+from contextlib import suppress
 
 import pytest
 
+import frazil
 from frazil.errors import ConfigError
-from tests.tools.descriptors import descriptors_to
-from tests.tools.forks import child
-from tests.tools.proxy import Proxy
-from tests.tools.verbs import mint
+from tests.tools.beside import beside
+from tests.tools.trickle import Trickle
+from tests.tools.verbs import mint, new
 from tests.unit.registries.one_connection import OneConnection, open_some
 
 
 @pytest.fixture
 def wire(cluster):
-    with Proxy(cluster.members[0].port) as wire:
+    with Trickle(cluster.members[0].port) as wire:
         yield wire
 
 
@@ -24,7 +26,7 @@ def url(wire):
 
 
 class TestOneConnection(OneConnection):
-    """See the kit."""
+    patience = "frazil.registries.etcd.registry._PATIENCE_S"
 
 
 def test_a_reconnection_during_a_request_that_is_refused_is_noticed(wire, url, monkeypatch):
@@ -40,10 +42,36 @@ def test_a_reconnection_during_a_request_that_is_refused_is_noticed(wire, url, m
         assert link.connection > number
 
 
-def test_a_child_holds_no_copy_of_a_connection_in_use(wire, url):
-    """Else the server would not notice the end of the parent."""
-    (registry,) = open_some(url, 1)
-    with registry._links.taken():  # as inside a verb
-        assert len(descriptors_to(wire.port)) == 1
-        with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(child, lambda: not descriptors_to(wire.port)).result() == 0
+def test_children_of_a_busy_parent_beside_each_other(cluster):
+    """The original failure: a busy parent, and pairs of children, in a small namespace."""
+    name = f"storm-{secrets.token_hex(4)}"
+    scheme = frazil.scheme("sign:1=0 time:41 node:6 sequence:6 @1ms since 2025-01-01")
+    url = f"{cluster.url}?horizon=200ms"
+    new(url, name, scheme)
+    ids = frazil.open(url, scheme, namespace=name, timeout=20)
+    ids()
+    found, failed = [], 0
+    here, there = os.pipe()
+    with beside(lambda: found.extend(ids.take(3)), 0.001):
+        for _ in range(12):
+            children = [_child(ids, there) for _ in range(4)]
+            failed += sum(os.waitpid(child, 0)[1] != 0 for child in children)
+    os.close(there)
+    with os.fdopen(here) as told:
+        theirs = [int(line) for line in told]
+    ids.close()
+    assert failed == 0
+    assert len(theirs) == 12 * 4 * 20
+    assert len({*found, *theirs}) == len(found) + len(theirs)
+
+
+def _child(ids, there):
+    """A child that needs 20 IDs, now."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        with suppress(BaseException):
+            os.write(there, b"".join(b"%d\n" % n for _ in range(5) for n in ids.take(4)))
+            status = 0
+        os._exit(status)
+    return child

@@ -8,7 +8,6 @@ from contextlib import suppress
 
 import pytest
 
-import frazil
 from frazil.errors import RegistryUnavailable
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
@@ -96,14 +95,6 @@ def test_another_answer_is_rejected(wire, registry, which):
     assert mint(registry).seen.revision >= 2
 
 
-def test_a_single_wrong_answer_is_retried(wire, registry):
-    before = mint(registry)
-    wire.say(wire.heard("maintenance/status", {}), 1)
-    after = mint(registry)
-    assert after.seen.revision == before.seen.revision + 1
-    assert wire.times == 0
-
-
 @pytest.mark.parametrize("first", ["read", "write"])
 def test_a_new_connections_question_for_the_log(wire, first):
     """A transaction over a new connection is followed by a question, whose answer may be none."""
@@ -136,16 +127,3 @@ def test_a_ticket_is_drawn_again(wire, registry):
     registry._queue(registry.key(), 0.0)
     assert wire.times == 0
     assert registry.key().ticket > 0
-
-
-def test_users_see_the_cause(wire, registry, monkeypatch):
-    wire.say(packet("{}"))
-    monkeypatch.setattr(etcd, "_PATIENCE_S", 0.0)
-
-    def cause():
-        """Whether it is named: the last try of a mint may have too little time left for that."""
-        with pytest.raises(RegistryUnavailable) as caught:
-            frazil.mint(1, registry.url, namespace=registry.namespace, timeout=1)
-        return NOT_AN_ANSWER in str(caught.value)
-
-    assert any(cause() for _ in range(8))

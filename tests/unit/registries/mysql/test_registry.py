@@ -1,20 +1,16 @@
 """The MySQL registry against a real MariaDB: rights, errors, slow wires, one connection, forks."""
 
 import gc
-import os
-import shutil
 import signal
 import tempfile
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pymysql
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.claims.claim import Claim, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries import connect
 from frazil.registries.mysql import registry as mysql
@@ -23,12 +19,11 @@ from frazil.system.sockets import is_quiet
 from tests.needs import needs
 from tests.servers.certificates import make_certificates
 from tests.servers.mariadb import mariadb
-from tests.tools.forks import child
-from tests.tools.proxy import Proxy
+from tests.tools.forks import found_in_child
 from tests.tools.trickle import Trickle
-from tests.tools.verbs import ONE_RECORD, begin, grant, mint, release, renew
+from tests.tools.verbs import ONE_RECORD, begin, mint
 from tests.tools.waiting import until
-from tests.unit.registries.one_connection import OneConnection, open_some
+from tests.unit.registries.one_connection import OneSession, open_some
 
 pytestmark = pytest.mark.long  # MariaDB comes in no wheel
 
@@ -36,18 +31,16 @@ APP = "SELECT, INSERT, UPDATE"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server():
     needs("openssl", "a server with TLS")
-    certificates = tmp_path_factory.mktemp("tls")
-    make_certificates(certificates)
-    for path in (certificates, *certificates.iterdir()):
-        path.chmod(0o755)
-    with tempfile.TemporaryDirectory(prefix="frazil-") as name:  # which the server's user may read
-        public = shutil.copytree(certificates, f"{name}/tls")
-        Path(name).chmod(0o755)
-        tls = [f"ssl-{k}={public}/{v}.pem" for k, v in (("ca", "ca"), ("cert", "server"))]
-        with mariadb(*tls, f"ssl-key={public}/server.key", "log-bin") as running:
-            running.certificates = certificates
+    with tempfile.TemporaryDirectory(prefix="frazil-") as name:
+        place = Path(name)
+        make_certificates(place)
+        for path in (place, *place.iterdir()):
+            path.chmod(0o755)  # the server's user reads them
+        tls = [f"ssl-{k}={place}/{v}.pem" for k, v in (("ca", "ca"), ("cert", "server"))]
+        with mariadb(*tls, f"ssl-key={place}/server.key", "log-bin") as running:
+            running.certificates = place
             yield running
 
 
@@ -80,14 +73,6 @@ def new(server, scheme=ONE_RECORD, start=0):
 
 
 class TestRights:
-    def test_a_user_who_may_only_use_the_table(self, ready):
-        registry = new(ready)
-        claim = grant(registry, 100)
-        longer = renew(registry, claim, 10)
-        assert isinstance(release(registry, longer, longer.start + 1), LastSeen)
-        assert [h.slot for h in registry.holdings()] == [claim.slot]
-        assert {fact.verdict for fact in registry.examine().facts} == {"good"}
-
     def test_a_missing_table_names_both_ways_to_make_it(self, fresh):
         fresh.sql("GRANT ALL ON app.* TO app@'%'")
         with pytest.raises(ConfigError, match=r"frazil init (postgresql|mysql):.*table\.sql"):
@@ -118,11 +103,6 @@ class TestRights:
         fresh.sql("GRANT SELECT ON app.* TO app@'%'")
         with pytest.raises(ConfigError, match=r"CREATE.*table\.sql"):
             new(fresh)
-
-    def test_a_right_that_is_missing(self, ready):
-        ready.sql("REVOKE UPDATE ON frazil_namespace FROM app@'%'")
-        with pytest.raises(ConfigError, match="SELECT, INSERT and UPDATE"):
-            mint(open_(ready))
 
     def test_no_such_database_and_a_wrong_password(self, ready):
         with pytest.raises(ConfigError, match="database"):
@@ -175,27 +155,6 @@ class TestLosses:
 
 
 class TestTrouble:
-    def test_a_frozen_member_is_rolled_back(self, ready):
-        sleeper, other = new(ready), open_(ready)
-        locked = threading.Event()
-
-        def sleep():
-            with sleeper.step() as (record, _):
-                record.revision += 1000
-                locked.set()
-                time.sleep(mysql._IDLE_S + 2.5)
-
-        with ThreadPoolExecutor(1) as pool:
-            asleep = pool.submit(sleep)
-            locked.wait(10)
-            # The lock is waited for less long than the server waits for the sleeper.
-            with pytest.raises(RegistryUnavailable, match="locked"):
-                mint(other)
-            assert mint(other).seen.revision == 1
-            with pytest.raises(RegistryUnavailable):
-                asleep.result()
-        assert mint(sleeper).seen.revision == 2
-
     def test_an_alarm_during_an_exchange_ends_the_session(self, ready):
         registry, other = new(ready), open_(ready)
 
@@ -215,21 +174,6 @@ class TestTrouble:
             assert link._connection is None
         assert mint(registry).seen.revision == 2
 
-    def test_a_reply_that_trickles_is_given_up(self, ready):
-        with Trickle(ready.port) as wire:
-            registry = connect(f"mysql://app@127.0.0.1:{wire.port}/app", "x", ONE_RECORD)
-            assert isinstance(mint(registry), Claim | Wait)
-            with wire.trickling(), pytest.raises(RegistryUnavailable, match="no answer within 4 s"):
-                mint(registry)
-
-
-def test_options():
-    registry = connect("mariadb://ids:secret@h:3307/app?horizon=2s", "x", ONE_RECORD)
-    assert registry.terms.horizon_ticks * registry.terms.tick_us == 2_000_000
-    assert "secret" not in registry.url
-    with registry._links.taken() as link:
-        assert link._options["port"] == 3307
-
 
 def sessions(server):
     text = "SELECT id FROM information_schema.processlist WHERE user = 'app'"
@@ -246,7 +190,7 @@ def calm(ready):
 
 @pytest.fixture
 def wire(calm):
-    with Proxy(calm.port) as wire:
+    with Trickle(calm.port) as wire:
         yield wire
 
 
@@ -255,17 +199,22 @@ def url(calm, wire):
     return calm.url(user="app").replace(str(calm.port), str(wire.port))
 
 
-class TestOneConnection(OneConnection):
-    """See the kit."""
+class TestOneConnection(OneSession):
+    patience = "frazil.registries.mysql.link._PATIENCE_S"
+    table = "frazil_namespace"
+    user = "app@'%'"
+    idle_s, late = mysql._IDLE_S, 1  # the server waits longer for the sleeper than for the lock
+    places = ("frazil.registries.mysql.registry.PackedSlots", "reading_us", "_keep")
+
+    def ends_clean(self, registry):
+        with registry._connected() as (_, connection):
+            ((timeout_s, writes),) = connection.ask("SELECT @@wait_timeout, @frazil_writes")[0]
+        assert (timeout_s > mysql._IDLE_S, writes) == (True, None)
 
 
 def session_of(registry):
     with registry._links.taken() as link:
         return link._connection.thread_id()
-
-
-def strike(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def test_a_child_of_a_fork_beside_a_request_has_its_first_answer(calm):
@@ -279,37 +228,12 @@ def test_a_child_of_a_fork_beside_a_request_has_its_first_answer(calm):
             thread = threading.Thread(target=ids)
             thread.start()
             time.sleep(0.2)  # until the thread waits for the row
-
-            def finds_an_id():
-                os.write(there, b"%d" % ids())
-                return True
-
-            here, there = os.pipe()
             until_free = threading.Timer(0.5, other.rollback)
             until_free.start()
-            assert child(finds_an_id) == 0
+            theirs = int(found_in_child(ids))
             until_free.join()
         thread.join()
-        os.close(there)
-        with os.fdopen(here) as told:
-            assert int(told.read()) != ids()
-
-
-def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(calm):
-    (registry,) = open_some(calm.url(user="app"), 1)
-
-    with registry._connected() as (_, connection):
-        pass
-
-    def commits():
-        with pytest.raises((pymysql.Error, OSError)):
-            connection.ask("COMMIT")
-        return True
-
-    with registry.step() as (record, _):  # on the same connection
-        assert child(commits) == 0
-        record.revision += 1
-    assert mint(registry).seen.revision == 2
+        assert theirs != ids()
 
 
 def test_a_session_that_was_ended_is_replaced(calm):
@@ -329,33 +253,5 @@ def test_a_session_that_is_ended_during_a_verb_is_replaced_once(calm):
     session = session_of(some[0])
     with pytest.raises(RegistryUnavailable), some[0].step():
         calm.sql(f"KILL {session}")
-    for each in some:
-        assert mint(each).seen.revision == 1
-    until(lambda: len(sessions(calm)) == 1, "the server to have 1")
-
-
-@pytest.mark.parametrize("place", ["PackedSlots", "reading_us", "_keep"])
-def test_a_transaction_that_was_left_open_is_of_no_other_verb(calm, monkeypatch, place):
-    broken, other = open_some(calm.url(user="app"), 2)
-    with monkeypatch.context() as patch:
-        patch.setattr(mysql if place == "PackedSlots" else broken, place, strike)
-        with pytest.raises(KeyboardInterrupt):
-            mint(broken)
-    with other.step() as (record, _):
-        record.revision += 1
-        row = f"SELECT revision FROM frazil_namespace WHERE name = '{broken.namespace}'"
-        assert calm.sql(f"{row} FOR UPDATE NOWAIT") == ((0,),)
-    assert mint(other).seen.revision == 2
-    with other._connected() as (_, connection):
-        ((timeout_s, writes),) = connection.ask("SELECT @@wait_timeout, @frazil_writes")[0]
-    assert (timeout_s > mysql._IDLE_S, writes) == (True, None)
-    assert mint(broken).seen.revision == 1
-
-
-def test_verbs_at_the_same_time_do_not_share_a_transaction(calm):
-    one, other = open_some(calm.url(user="app"), 2)
-    with one.step() as (record, _):
-        record.revision += 1
-        assert mint(other).seen.revision == 1
-    assert mint(one).seen.revision == 2
+    assert [mint(each).seen.revision for each in some] == [1, 1, 1]
     until(lambda: len(sessions(calm)) == 1, "the server to have 1")

@@ -8,7 +8,6 @@ from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
-from frazil.registries.postgres.doctor import examine_ids
 from frazil.sql.ids import drop_ids
 from tests.faults.inside import set_up
 from tests.servers.postgres import postgres, programs
@@ -171,12 +170,6 @@ def test_it_is_set_up_once_and_for_one_scheme(server, call_main):
 def set_again(server, call_main):
     """What ``frazil init --sql`` prints."""
     return call_main("init", server.url(options="?horizon=1s"), "--namespace", "orders", "--sql")
-
-
-def test_the_doctor_says_that_it_is_not_there():
-    (fact,) = examine_ids(None, None, "frazil init URL --sql")
-    assert fact.verdict == "good"
-    assert "--sql" in fact.meaning
 
 
 def facts(server, user="postgres"):

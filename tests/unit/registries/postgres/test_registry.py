@@ -1,25 +1,21 @@
 """The PostgreSQL registry against a real server: rights, settings, errors, one connection."""
 
 import gc
-import os
-import socket
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.claims.claim import Claim, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
-from tests.tools.forks import child
-from tests.tools.verbs import ONE_RECORD, begin, grant, mint, release, renew
+from tests.tools.trickle import Trickle
+from tests.tools.verbs import ONE_RECORD, begin, mint
 from tests.tools.waiting import until
-from tests.unit.registries.one_connection import open_some
+from tests.unit.registries.one_connection import OneSession
 
 APP = "SELECT, INSERT, UPDATE"
 
@@ -47,15 +43,6 @@ def open_(server, user="app", namespace="x"):
     return connect(server.url(user), namespace, ONE_RECORD)
 
 
-def test_a_role_that_may_only_use_the_table(ready):
-    registry = open_(ready)
-    begin(registry)
-    claim = grant(registry, 100)
-    longer = renew(registry, claim, 10)
-    assert isinstance(release(registry, longer, longer.start + 1), LastSeen)
-    assert [h.slot for h in registry.holdings()] == [claim.slot]
-
-
 class TestShelves:
     def test_a_missing_one_is_not_made_for_another_scheme(self, ready):
         """Else IDs of two schemes, which may be equal, were made beside each other."""
@@ -66,17 +53,6 @@ class TestShelves:
                 mint(connect(ready.url("app"), "x", frazil.scheme("snowflake")))
             assert "shelf" not in str(told.value)
         assert ready.sql("SELECT name FROM frazil.frazil_namespace") == [("x",)]
-
-    @pytest.mark.parametrize(
-        ("other", "options"), [("sonyflake", ""), ("snowflake", ""), ("icicle", "?horizon=9s")]
-    )
-    def test_one_of_another_scheme_is_not_set_up_again(self, ready, other, options):
-        begin(connect(ready.url("app"), "x", frazil.scheme("icicle")))
-        again = connect(ready.url("app", options=options), "x", frazil.scheme(other))
-        with pytest.raises(ConfigError, match="A namespace has one scheme"):
-            begin(again)
-        with pytest.raises(ConfigError, match="already has a record"):
-            begin(connect(ready.url("app"), "x", frazil.scheme("icicle")))
 
 
 def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
@@ -97,15 +73,6 @@ def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
     )
 
 
-def test_a_program_that_runs_at_every_start_makes_the_table_and_waits(fresh):
-    url = fresh.url(options="?horizon=1s")
-    began_s = time.monotonic()
-    assert [frazil.init(url, if_missing=True) for _ in range(2)] == [True, False]
-    assert time.monotonic() - began_s >= 1
-    fresh.sql("DROP TABLE frazil.frazil_namespace")
-    assert frazil.init(url, if_missing=True) is True
-
-
 def test_a_database_without_an_encoding(fresh):
     fresh.sql(
         "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
@@ -114,12 +81,6 @@ def test_a_database_without_an_encoding(fresh):
     assert frazil.init(url, namespace="заказы", new=True)
     assert len(set(frazil.mint(10, url, namespace="заказы"))) == 10
     fresh.sql("DROP DATABASE ascii WITH (FORCE)")
-
-
-def test_a_right_that_is_missing(ready):
-    ready.sql("REVOKE UPDATE ON frazil.frazil_namespace FROM app")
-    with pytest.raises(ConfigError, match="SELECT, INSERT and UPDATE"):
-        mint(open_(ready))
 
 
 class TestSynchronousCommit:
@@ -141,26 +102,6 @@ class TestSynchronousCommit:
 
 
 class TestTrouble:
-    def test_a_frozen_member_is_rolled_back_and_delays_no_other(self, ready):
-        sleeper, other = open_(ready), open_(ready)
-        begin(sleeper)
-        locked = threading.Event()
-
-        def sleep():
-            with sleeper.step() as (record, _):
-                record.revision += 1000
-                locked.set()
-                time.sleep(postgres._IDLE_S + 1.5)
-
-        with ThreadPoolExecutor(1) as pool:
-            asleep = pool.submit(sleep)
-            locked.wait(10)
-            assert mint(other).seen.revision == 1
-            with pytest.raises(RegistryUnavailable) as caught:
-                asleep.result()
-        assert caught.value.outcome_known is not None
-        assert mint(sleeper).seen.revision == 2
-
     def test_a_standby(self, ready):
         replica = ready.replica()
         try:
@@ -202,10 +143,6 @@ def sessions(server):
     return server.sql(text)[0][0]
 
 
-def strike(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
 @pytest.fixture
 def calm(ready):
     """The same, when the connections of earlier tests have ended."""
@@ -214,58 +151,19 @@ def calm(ready):
     return ready
 
 
-def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(calm):
-    registry = open_(calm)
-    begin(registry)
-
-    def commits():
-        with pytest.raises(psycopg.Error):
-            registry._locked.execute("COMMIT")
-        return True
-
-    with registry.step() as (record, _):
-        assert child(commits) == 0
-        record.revision += 1
-    assert mint(registry).seen.revision == 2
+@pytest.fixture
+def wire(calm):
+    with Trickle(calm.port) as wire:
+        yield wire
 
 
-def test_a_child_whose_parent_is_inside_a_verb_holds_no_copy_of_its_connection(calm):
-    """Else the server would not notice the death of the parent."""
-    registry = open_(calm)
-    begin(registry)
-
-    def cut():
-        with socket.socket(fileno=os.dup(number)) as copy:
-            return copy.family == socket.AF_UNIX and not copy.recv(1)
-
-    with registry.step():
-        number = registry._locked.connection.fileno()
-        with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(child, cut).result() == 0
+@pytest.fixture
+def url(wire):
+    return f"postgresql://app@127.0.0.1:{wire.port}/postgres"
 
 
-def test_a_connection_that_is_lost_is_replaced_once(calm):
-    some = open_some(calm.url("app"), 5)
-    with pytest.raises(RegistryUnavailable), some[0].step():
-        calm.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename='app'")
-    for each in some:
-        assert mint(each).seen.revision == 1
-    until(lambda: sessions(calm) == 1, "the server to have 1")
-
-
-@pytest.mark.parametrize("place", ["_results", "lock"])
-def test_a_transaction_that_was_left_open_is_of_no_other_verb(calm, monkeypatch, place):
-    broken, other = open_some(calm.url("app"), 2)
-    with monkeypatch.context() as patch:
-        if place == "lock":
-            patch.setattr(broken, "reading_us", strike)
-        else:
-            patch.setattr(postgres, "_results", strike)
-        with pytest.raises(KeyboardInterrupt):
-            mint(broken)
-    with other.step() as (record, _):
-        record.revision += 1
-        row = f"SELECT count(*) FROM frazil.frazil_namespace WHERE name = '{broken.namespace}'"
-        assert calm.sql(f"{row} FOR UPDATE NOWAIT".replace("count(*)", "1")) == [(1,)]
-    assert mint(other).seen.revision == 2
-    assert mint(broken).seen.revision == 1
+class TestOneConnection(OneSession):
+    patience = "frazil.registries.postgres.link._PATIENCE_S"
+    table = "frazil.frazil_namespace"
+    idle_s = postgres._IDLE_S
+    places = ("frazil.registries.postgres.registry._results", "reading_us")

@@ -7,13 +7,12 @@ from weakref import ref
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, VerbRequest, Wait
+from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.redis_link.access import Script
 from frazil.redis_link.link import Link
 from frazil.registries import connect
 from tests.servers.redis import FLAVOURS, Server
-from tests.tools.forks import child
 from tests.tools.verbs import ONE_RECORD, grant, new, release, renew
 
 NOTHING = LastSeen()
@@ -67,25 +66,6 @@ class TestVerbs:
         assert server.do("EXISTS", "frazil:{nobody asked yet}") == 0
 
 
-class TestForks:
-    def test_a_child_has_a_connection_of_its_own(self, registry, server):
-        grant(registry)
-        mine = clients(server)
-
-        def has_one():
-            return isinstance(grant(registry), Claim) and len(clients(server) - mine) == 1
-
-        assert child(has_one) == 0
-        assert isinstance(grant(registry), Claim)
-        assert clients(server) == mine
-
-
-def clients(server):
-    """The connections that run the script."""
-    lines = server.client().client_list()
-    return {line["id"] for line in lines if line["cmd"] == "evalsha"}
-
-
 class TestUrls:
     @pytest.mark.parametrize(
         ("url", "places"),
@@ -130,6 +110,16 @@ class TestUrls:
         connect("redis://one", "x", frazil.scheme(wide.replace("1600", "2020")))
 
 
+def alter(registry, *changes):
+    """Replace texts of its script."""
+    source = registry.link.script.source
+    for honest, wrong in changes:
+        assert honest in source
+        source = source.replace(honest, wrong)
+    script = Script(source, hashlib.sha1(source.encode()).hexdigest())
+    registry.link = Link(registry.link.access, script)
+
+
 class TestErrors:
     """Each says what to do, and whether the store may have done it all the same."""
 
@@ -137,19 +127,6 @@ class TestErrors:
         with pytest.raises(kind) as caught:
             grant(connect(url, "errors", scheme))
         return caught.value
-
-    def test_no_answer(self):
-        with Server() as server:
-            registry = new(f"{server.url}?timeout=1s", "x")
-            server.freeze()
-            with pytest.raises(RegistryUnavailable, match="no answer in time") as caught:
-                grant(registry)
-            assert not caught.value.outcome_known
-            with pytest.raises(RegistryUnavailable) as caught:
-                grant(registry)
-            assert caught.value.outcome_known  # it did not even connect
-            server.thaw()
-            assert isinstance(grant(registry), Claim)
 
     @pytest.mark.parametrize("flavour", FLAVOURS)
     def test_passwords_and_rights(self, flavour):
@@ -230,34 +207,19 @@ class TestErrors:
         ("honest", "wrong"),
         [
             ("return { kind, ask.nonce,", "return { kind, 'another',"),
-            ("return { kind, ask.nonce,", "return { 'wait', ask.nonce,"),
             ("text(n), token, from", "text(n), token .. 'x', from"),
             ("text(n), token, from", "text(n + 1024), token, from"),
         ],
     )
-    def test_an_answer_to_another_question(self, registry, server, honest, wrong):
-        source = registry.link.script.source
-        assert honest in source
-        source = source.replace(honest, wrong)
-        if wrong.startswith("return { 'wait'"):
-            source = source.replace("text(n), token, from, to", "'12'")
-            wait = True
-        else:
-            wait = False
-        registry.link = Link(
-            registry.link.access, Script(source, hashlib.sha1(source.encode()).hexdigest())
-        )
-        if wait:
-            reply = grant(registry)
-            assert reply.wait_us == 12_000 - (reply.seen.now_us - registry.terms.epoch_us) % 1000
-            return
+    def test_an_answer_to_another_question(self, registry, honest, wrong):
+        alter(registry, (honest, wrong))
         with pytest.raises(RegistryUnavailable, match="another command") as caught:
             grant(registry)
         assert not caught.value.outcome_known
         assert not registry.link._idle
 
-
-def test_an_ask_without_a_claim(server):
-    registry = new(server.url, "x")
-    with pytest.raises(ConfigError, match="need a claim"):
-        registry.renew(VerbRequest(NOTHING, 0, "t"), 5)
+    def test_a_wait_ends_where_a_tick_begins(self, registry):
+        wait = ("return { kind, ask.nonce,", "return { 'wait', ask.nonce,")
+        alter(registry, wait, ("text(n), token, from, to", "'12'"))
+        reply = grant(registry)
+        assert reply.wait_us == 12_000 - (reply.seen.now_us - registry.terms.epoch_us) % 1000

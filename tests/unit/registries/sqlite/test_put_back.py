@@ -93,6 +93,14 @@ def path(tmp_path):
     return tmp_path / "home" / "claims.db"
 
 
+@pytest.fixture
+def counter(path):
+    """A counter, and the end of what it gave."""
+    one = registry(path, COUNTER)
+    begin(one)
+    return one, grant(one).until
+
+
 @pytest.fixture(params=[0, 1, 30], ids=lambda n: f"{n} steps after")
 def after(request):
     """How many steps of another namespace come after the copy: none, some, enough for a new log."""
@@ -125,10 +133,8 @@ def test_nothing_with_time_is_given_twice(path, copy, put_back, after):
 
 @pytest.mark.parametrize("put_back", RETURNS)
 @pytest.mark.parametrize("copy", COPIES)
-def test_a_counter_stops_until_a_person_says_where_to_go_on(path, copy, put_back, after):
-    one = registry(path, COUNTER)
-    begin(one)
-    grant(one)
+def test_a_counter_stops_until_a_person_says_where_to_go_on(path, counter, copy, put_back, after):
+    one, _ = counter
     copy(path, path.with_name("older.db"))
     given = grant(one)
     steps(path, after)
@@ -142,30 +148,25 @@ def test_a_counter_stops_until_a_person_says_where_to_go_on(path, copy, put_back
     assert fresh.start == given.until
 
 
-def test_a_file_put_back_without_a_step_between_lost_nothing(path):
-    one = registry(path, COUNTER)
-    begin(one)
-    given = grant(one)
+def test_a_file_put_back_without_a_step_between_lost_nothing(path, counter):
+    one, end = counter
     shutil.copy(path, path.with_name("same.db"))
     path.with_name("same.db").replace(path)
-    assert grant(one).start == given.until
+    assert grant(one).start == end
 
 
-def test_a_log_that_was_deleted_is_a_loss(path):
-    one = registry(path, COUNTER)
-    begin(one)
-    grant(one)
-    path.with_name("claims.db-wal").unlink()
-    path.with_name("claims.db-shm").unlink()
+@pytest.mark.usefixtures("counter")
+@pytest.mark.parametrize("gone", [["wal", "shm"], ["revision"]], ids=["log", "notes"])
+def test_a_log_or_notes_that_were_deleted_are_a_loss(path, gone):
+    for ending in gone:
+        path.with_name(f"claims.db-{ending}").unlink()
     with pytest.raises(ConfigError, match="replaced"):
         grant(registry(path, COUNTER))
 
 
-def test_a_log_is_not_laid_over_another_layout_of_pages(path):
+def test_a_log_is_not_laid_over_another_layout_of_pages(path, counter):
     """A file from before a VACUUM has the revision at which the log begins, and other pages."""
-    one = registry(path, COUNTER)
-    begin(one)
-    grant(one)
+    one, _ = counter
     copied(path, path.with_name("older.db"))
     sql(path, "VACUUM")
     reader = sqlite3.connect(path, isolation_level=None)
@@ -192,20 +193,9 @@ def test_a_log_is_not_laid_over_an_older_file_after_a_restart_either(path, monke
         grant(registry(path, COUNTER))
 
 
-def test_the_notes_deleted_are_a_loss(path):
-    one = registry(path, COUNTER)
-    begin(one)
-    grant(one)
-    path.with_name("claims.db-revision").unlink()
-    with pytest.raises(ConfigError, match="replaced"):
-        grant(one)
-
-
-def test_another_device_number_is_not_a_loss_for_a_counter(path, monkeypatch):
+def test_another_device_number_is_not_a_loss_for_a_counter(path, counter, monkeypatch):
     """The same file system mounted again, in another order."""
-    one = registry(path, COUNTER)
-    begin(one)
-    given = grant(one)
+    _, end = counter
     look = file._sight
 
     def elsewhere(*told):
@@ -213,7 +203,7 @@ def test_another_device_number_is_not_a_loss_for_a_counter(path, monkeypatch):
         return sight._replace(found=sight.found._replace(device=1))
 
     monkeypatch.setattr(file, "_sight", elsewhere)
-    assert grant(registry(path, COUNTER)).start == given.until
+    assert grant(registry(path, COUNTER)).start == end
 
 
 def test_a_whole_folder_put_back_stops_a_counter(path):

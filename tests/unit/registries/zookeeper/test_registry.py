@@ -9,8 +9,6 @@ import time
 from weakref import ref
 
 import pytest
-from kazoo.exceptions import KazooException
-from kazoo.handlers.threading import KazooTimeoutError
 
 import frazil
 from frazil.claims.claim import Claim, Wait
@@ -19,12 +17,10 @@ from frazil.registries import connect
 from frazil.registries.zookeeper.link import State
 from frazil.registries.zookeeper.registry import _incarnation
 from tests.servers.zookeeper import zookeeper
-from tests.tools.descriptors import descriptors_to
-from tests.tools.forks import child
-from tests.tools.proxy import Proxy
+from tests.tools.trickle import Trickle
 from tests.tools.verbs import ONE_RECORD, TICKETS, begin, mint, new
 from tests.tools.waiting import until
-from tests.unit.registries.one_connection import open_some
+from tests.unit.registries.one_connection import OneConnection, open_some
 
 pytestmark = pytest.mark.long  # ZooKeeper comes in no wheel
 
@@ -160,13 +156,17 @@ def test_incarnations(known, epoch, start_ms, same):
 
 @pytest.fixture
 def wire(server):
-    with Proxy(server.port) as wire:
+    with Trickle(server.port) as wire:
         yield wire
 
 
 @pytest.fixture
 def url(wire):
     return f"zookeeper://127.0.0.1:{wire.port}"
+
+
+class TestOneConnection(OneConnection):
+    patience = "frazil.registries.zookeeper.link._ANSWER_S"
 
 
 @pytest.fixture
@@ -176,11 +176,6 @@ def some(url):
     yield made
     for each in made:
         each.close()
-
-
-def session_of(registry):
-    with registry._links.taken() as link:
-        return link._client.client_id[0]
 
 
 def drivers_threads():
@@ -216,18 +211,6 @@ def test_registries_that_were_not_closed_leave_no_session(wire, url):
     assert client() is None
 
 
-def test_a_session_that_ends_is_replaced_once(some, wire):
-    before = wire.opened
-    session = session_of(some[0])
-    with some[0]._links.taken() as link:
-        wire.cut()
-        until(lambda: link._client is None, "the end of the session")
-    for each in some:
-        assert mint(each).seen.revision == 1  # without an error
-    assert wire.opened == before + 1
-    assert session_of(some[2]) != session
-
-
 def test_a_session_that_ends_during_a_verb_is_replaced(some, wire):
     with some[0]._links.taken() as link:
         pass
@@ -245,21 +228,3 @@ def test_the_size_of_a_node_is_not_told_of_another_one(some, wire):
     with wire.refusing(), pytest.raises(RegistryUnavailable) as caught:
         mint(some[1])
     assert "bytes" not in str(caught.value)
-
-
-def test_a_child_inside_its_parents_step_cannot_write(some, wire):
-    registry = some[0]
-    with registry._links.taken() as link:
-        client, path = link._client, link.path(registry.namespace)
-
-    def writes():
-        with pytest.raises((KazooException, KazooTimeoutError)):
-            client.set_async(path, b"x").get(timeout=2)
-        return True
-
-    with registry.step() as (record, _):  # in the same session
-        record.revision += 1
-        assert child(writes) == 0
-        assert len(descriptors_to(wire.port)) == 1
-        assert child(lambda: not descriptors_to(wire.port)) == 0
-    assert isinstance(mint(registry), Claim | Wait)

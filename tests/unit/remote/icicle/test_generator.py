@@ -13,9 +13,8 @@ import frazil
 import frazil.aio
 from frazil.errors import ConfigError, LayoutError, RegistryUnavailable
 from frazil.remote.icicle.generator import IcicleGenerator
-from tests.servers.certificates import make_certificates
 from tests.servers.icicle import Caller
-from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
+from tests.servers.redis import FLAVOURS, Cluster, Server, tls_server, until
 from tests.tools.proxy import Proxy
 
 
@@ -91,19 +90,9 @@ class TestIssuing:
                 frazil.open(url_of(*cluster.servers), namespace="test")()
 
     def test_tls(self, tmp_path):
-        make_certificates(tmp_path)
-        port = free_port()
-        certificate, key = str(tmp_path / "server.pem"), str(tmp_path / "server.key")
-        authority = str(tmp_path / "ca.pem")
-        with Server(
-            "redis",  # the Valkey of the wheel is built without
-            tls_port=port,
-            tls_cert_file=certificate,
-            tls_key_file=key,
-            tls_ca_cert_file=authority,
-        ) as server:
+        with tls_server(tmp_path) as (server, at, mine):
             Caller(server).init(3)
-            url = f"icicles://localhost:{port}?ca={authority}&cert={certificate}&key={key}"
+            url = f"icicles://{at}?ca={tmp_path}/ca.pem&{mine}"
             with frazil.open(url, namespace="test", timeout=60) as ids:
                 assert shards(ids.take(3)) == {3}
 
@@ -114,7 +103,7 @@ class TestIssuing:
             assert shards(asyncio.run(awaited())) == {3}
             gc.collect()  # a connection that was left open says so here
             with pytest.raises(RegistryUnavailable):
-                frazil.open(f"icicles://localhost:{port}", namespace="test", timeout=1)()
+                frazil.open(f"icicles://{at}", namespace="test", timeout=1)()
 
     def test_replicas_confirm(self, servers):
         with Server() as primary, Server() as replica:

@@ -50,17 +50,6 @@ def seconds_to_wait(caller, **how):
 
 class TestLoss:
     @pytest.mark.parametrize("flavour", FLAVOURS)
-    def test_a_restart_waits_once(self, flavour):
-        with Server(flavour, persistent=True) as server:
-            caller = Caller(server)
-            caller.init()
-            before = caller.ids(5_000)
-            server.restart()
-            assert 0 < seconds_to_wait(caller) <= 5.1
-            assert "ids" in caller.say("issue", "", 1, 1_000_000)
-            until(lambda: caller.issue()[3] and caller.issue()[3][0] > max(before), "an ID")
-
-    @pytest.mark.parametrize("flavour", FLAVOURS)
     def test_a_promoted_replica(self, flavour):
         """E1.3: it has the same shard, and continues after all IDs of the old primary."""
         with Server(flavour) as primary, Server(flavour) as replica:
@@ -91,29 +80,23 @@ class TestLoss:
             assert caller.issue()[3]
 
 
-class TestElsewhere:
-    def test_namespaces_are_apart(self, server, caller):
-        other = Caller(server, "other")
-        other.init(8)
-        assert caller.ids(3)[0] & 4095 == other.ids(3)[0] & 4095 == 0
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_library_of_functions(flavour):
+    """The same text, the same state, the same answers and refusals."""
+    with Server(flavour) as server:
+        caller = Caller(server)
+        caller.client.function_load(icicle_library())
+        caller.init()
 
-    @pytest.mark.parametrize("flavour", FLAVOURS)
-    def test_a_library_of_functions(self, flavour):
-        """The same text, the same state, the same answers and refusals."""
-        with Server(flavour) as server:
-            caller = Caller(server)
-            caller.client.function_load(icicle_library())
-            caller.init()
+        def call(*arguments):
+            return caller.client.fcall(FUNCTION, 1, caller.key, *arguments)
 
-            def call(*arguments):
-                return caller.client.fcall(FUNCTION, 1, caller.key, *arguments)
-
-            (before,) = caller.ids(1)
-            answer = call("issue", "n", 2, 1_000_000)
-            assert answer[:2] == ["ids", "n"]
-            assert int(answer[6]) > before
-            assert answer[7] == "2"
-            (after,) = caller.ids(1)
-            assert after > int(answer[6]) + 1
-            with pytest.raises(redis.ResponseError, match=r"^ICICLE COUNT: "):
-                call("issue", "", 0)
+        (before,) = caller.ids(1)
+        answer = call("issue", "n", 2, 1_000_000)
+        assert answer[:2] == ["ids", "n"]
+        assert int(answer[6]) > before
+        assert answer[7] == "2"
+        (after,) = caller.ids(1)
+        assert after > int(answer[6]) + 1
+        with pytest.raises(redis.ResponseError, match=r"^ICICLE COUNT: "):
+            call("issue", "", 0)

@@ -41,11 +41,6 @@ class TestIncarnation:
     def test_alone(self, trio):
         assert Caller(trio[0]).say("incarnation", "n") == ["incarnation", "n", known_by(trio[0])]
 
-    @pytest.mark.parametrize("replicas", [1, 2])
-    def test_confirmed(self, trio, replicas):
-        answer = ask(Caller(trio[0]), "incarnation", replicas)
-        assert answer == ["incarnation", "n", known_by(trio[0], confirmed=True)]
-
     def test_of_an_answer_and_of_the_state(self, trio, confirmed):
         expected = known_by(trio[0], confirmed=True)
         assert ask(confirmed, replicas=2)[2] == confirmed.state()["incarnation"] == expected
