@@ -157,14 +157,6 @@ def test_csv_delimiter_is_detected(tmp_path, text, delimiter):
     assert head_of(put(tmp_path, text)).delimiter == delimiter
 
 
-def test_csv_delimiter_can_be_given(tmp_path):
-    path = put(tmp_path, "a:b;c\n1:2;3\n")
-    assert stamped(path, "csv", "csv", delimiter=":") == b"id:a:b;c\n1:1:2;3\n"
-    assert stamped(path, "csv", "jsonl", delimiter=":") == (
-        b'{"id": "1", "a": "1", "b;c": "2;3"}\n'
-    )
-
-
 def test_csv_without_a_header(tmp_path):
     path = put(tmp_path, "1,2\n3,4\n")
     assert stamped(path, "csv", "csv", header=False) == b"1,1,2\n2,3,4\n"

@@ -126,14 +126,6 @@ def test_parquet_to_text(tmp_path, arrow):
     assert stamped(path, "parquet", "csv") == b"id,d,x,m,z,t\n1,2025-01-02,nan,1.10,,true\n"
 
 
-@pytest.mark.parametrize("to", ["csv", "jsonl"])
-def test_bytes_cannot_become_text(tmp_path, arrow, to):
-    path = tmp_path / "in.parquet"
-    arrow.parquet.write_table(arrow.table({"raw": [b"\xff"]}), path)
-    with pytest.raises(ConfigError, match=r"column 'raw' .*bytes"):
-        stamped(path, "parquet", to)
-
-
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_invalid_file_is_an_error(tmp_path, arrow, kind):
     with pytest.raises(ConfigError, match=f"is not {kind.capitalize()}"):

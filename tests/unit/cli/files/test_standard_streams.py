@@ -105,7 +105,7 @@ def test_command_without_messages_needs_no_output(run, tmp_path, streams):
     assert (tmp_path / "b.csv").read_text(encoding="ascii").endswith(f",{ID}\n")
 
 
-@pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.parametrize("words", [*COMMANDS, "mint -u memory: -n 50000000 --lead 1s"])
 def test_pipe_without_a_reader_shows_no_message(tmp_path, words):
     (tmp_path / "a.csv").write_text(f"id\n{ID}\n", encoding="ascii")
     reader, writer = os.pipe()
