@@ -89,7 +89,9 @@ def test_a_name_a_label_and_the_default(site):
     assert str(site.Order.objects.create().id).startswith("order_")
     assert str(site.Customer.objects.create().id).startswith("customer_")
     assert str(site.Tag.objects.create().id).isdigit()
-    assert site.Customer._meta.pk.declaration.name == "site.Customer"
+    customers = site.Customer._meta.pk.declaration
+    assert customers.name == "site.Customer"
+    assert customers.generator() is customers.generator()
 
 
 def test_an_id_is_an_int_that_shows_its_text(site):

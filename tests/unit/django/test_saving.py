@@ -12,11 +12,6 @@ def test_a_forced_update_without_a_key(site):
         site.Order().save(update_fields=["note"])
 
 
-def test_the_field_has_no_default(site):
-    assert not site.Order._meta.pk.has_default()
-    assert site.Order().pk is None
-
-
 def test_many_with_conflicts_get_no_key_that_no_row_has(site):
     kept = site.Code.objects.create(text="a", note="old")
     some = [site.Code(text="a", note="new"), site.Code(text="b")]

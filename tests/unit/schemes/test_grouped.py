@@ -37,24 +37,6 @@ def test_it_is_written_in_groups() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "17HV-R7RH-BG00-1",
-        "17hv r7rh bg00 1",
-        "l7HVR7RHBGOOi",
-        "I-7-H-V-R-7-R-H-B-G-0-o-L",
-        "17HVR7R HBG001",
-    ],
-)
-def test_what_people_type(text: str) -> None:
-    s = grouped()
-    n = 1425240015351840769
-    assert s.read(text) == s.parse(text) == n
-    assert s.codec.decode_array([text, s.format(5)]).tolist() == [n, 5]
-    assert re.search(s.pattern, text, re.ASCII)
-
-
-@pytest.mark.parametrize(
     ("text", "position", "reason"),
     [
         ("-17HV-R7RH-BG00-1", 0, "one separator"),

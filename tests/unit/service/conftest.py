@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -102,6 +103,16 @@ class Service:
     def dialled(self, port: int = 0) -> socket.socket:
         """A connection for HTTP, or to another port."""
         return socket.create_connection(("127.0.0.1", port or self.port), timeout=20)
+
+    def said(self, *pieces: bytes, port: int = 0) -> bytes:
+        """All that comes after these bytes, which are sent apart, until the connection ends."""
+        with self.dialled(port) as wire:
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with suppress(ConnectionError):
+                for piece in pieces:
+                    wire.sendall(piece)
+                    time.sleep(0.02 * (len(pieces) > 1))
+            return rest_of(wire)
 
     def stop(self, how: int = signal.SIGTERM) -> int:
         """Send a signal, and return the exit code."""

@@ -56,16 +56,6 @@ def problem(reply, status, kind):
 
 @pytest.mark.parametrize("name", SCHEMES)
 class TestEveryNamespace:
-    def test_one(self, client, name):
-        reply = client.get(f"/v1/{name}/id")
-        assert reply.status_code == 200
-        body = reply.json()
-        assert body["namespace"] == name
-        assert body["scheme"] == SCHEMES[name].name
-        assert isinstance(body["id"], str)
-        n = SCHEMES[name].parse(body["id"])
-        assert SCHEMES[name].unpack(n).foreign == ()
-
     def test_many_in_three_ways(self, client, name):
         scheme = SCHEMES[name]
         json_reply = client.post(f"/v1/{name}/ids", params={"n": 500})
@@ -89,11 +79,14 @@ class TestEveryNamespace:
         assert len(ids) == len(set(ids)) == 1500
 
     def test_inspect(self, client, name):
-        text = client.get(f"/v1/{name}/id").json()["id"]
+        made = client.get(f"/v1/{name}/id").json()
+        text = made["id"]
         body = client.get(f"/v1/{name}/inspect/{text}").json()
         n = SCHEMES[name].parse(text)
         values = SCHEMES[name].unpack(n)
-        assert (body["namespace"], body["scheme"]) == (name, SCHEMES[name].name)
+        assert values.foreign == ()
+        for told in (made, body):
+            assert (told["namespace"], told["scheme"]) == (name, SCHEMES[name].name)
         assert (body["id"], body["number"]) == (text, str(n))
         assert {f["name"]: int(f["value"]) for f in body["fields"]} == dict(values)
         assert "".join(span["digits"] for span in body["spans"]) == f"{n:0{SCHEMES[name].bits}b}"
@@ -192,15 +185,7 @@ def test_wrong_methods(client, method, path, allowed):
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        "/console",
-        "/console/",
-        "/console/../app",
-        "/v1",
-        "/v1/plain",
-        "/v1/plain/id/",
-    ],
+    "path", ["/console", "/console/", "/console/../app", "/v1", "/v1/plain", "/v1/plain/id/"]
 )
 def test_nothing_there(client, path):
     reply = client.get(path)
@@ -246,18 +231,8 @@ def test_metrics(client):
     client.post("/v1/plain/ids?n=10")
     client.get("/v1/plain/id")
     assert issued() == before + 11
-    text = client.get("/metrics").text
-    for name in (
-        "frazil_waits_total",
-        "frazil_failures_total",
-        "frazil_lead_seconds",
-        "frazil_claim_left_seconds",
-        "frazil_registry_trouble_seconds",
-        "frazil_exhaustion_seconds",
-        "frazil_renew_failures_total",
-        'frazil_http_replies_total{door="id",status="200",worker="0"}',
-    ):
-        assert name in text
+    replies = 'frazil_http_replies_total{door="id",status="200",worker="0"}'
+    assert replies in client.get("/metrics").text
 
 
 def test_openapi_names_every_route(client):
@@ -290,8 +265,8 @@ def test_a_client_that_disconnects_gets_no_more_ids_made(client):
         next(reply.iter_raw())
     counts = [began]
     while len(counts) < 3 or counts[-1] != counts[-2]:  # until no more are made
-        assert len(counts) < 20
-        time.sleep(3)
+        assert len(counts) < 60
+        time.sleep(1)
         counts.append(issued_short(client))
     assert counts[-1] > began
 

@@ -18,13 +18,8 @@ def test_keyed_text_over_http(start: Any, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("OLD_KEY", secrets.token_hex(16))
     monkeypatch.setenv("ORDER_KEY", key.hex())
     keys = ["1=env:OLD_KEY", "2=env:ORDER_KEY"]
-    config = f"""
-        [namespaces.orders]
-        registry = "memory:"
-        prefix = "order_"
-        key = {json.dumps(keys)}
-    """
-    service = start(config)
+    head = '[namespaces.orders]\nregistry = "memory:"\nprefix = "order_"\n'
+    service = start(f"{head}key = {json.dumps(keys)}")
     client = service.client
     made = client.post("/v1/orders/ids?n=50").json()["ids"]
     subject = scheme(prefix="order_", key=keys)

@@ -147,20 +147,6 @@ def test_a_damaged_batch_is_an_error(tmp_path, arrow, to):
     assert "Traceback" not in str(caught.value)
 
 
-def test_arrow_keeps_types_and_metadata(tmp_path, arrow):
-    import pyarrow.ipc
-
-    fields = [arrow.field("n", arrow.int16(), metadata={"unit": "m"}), ("t", arrow.time64("ns"))]
-    made = arrow.table({"n": [1, 2], "t": [None, 5]}, arrow.schema(fields, metadata={"a": "b"}))
-    path = tmp_path / "in"
-    with pyarrow.ipc.new_file(str(path), made.schema) as writer:
-        writer.write_table(made)
-    after = pyarrow.ipc.open_file(stamped(path, "arrow", "arrow", numeric=True)).read_all()
-    assert after.schema.remove(0).equals(made.schema, check_metadata=True)
-    assert after.drop_columns("id").equals(made)
-    assert after.column("id").to_pylist() == [1, 2]
-
-
 def test_parquet_files_with_other_columns_are_matched_by_name(tmp_path, arrow):
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     arrow.parquet.write_table(arrow.table({"n": [1]}), paths[0])

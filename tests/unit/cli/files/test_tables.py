@@ -1,8 +1,6 @@
 """Tables of text: which rows and columns they have, and that every value is kept."""
 
-import csv
 import gzip
-import io
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -82,28 +80,6 @@ def test_json_key_that_stands_twice(tmp_path, text):
 
 
 # --- conversions
-
-
-def test_json_to_csv(tmp_path):
-    text = '{"a": "x,y", "b": null}\n{"b": true, "a": 1.5}\n{"a": {"k": [1, "é"]}}\n'
-    out = stamped(put(tmp_path, text), "jsonl", "csv").decode()
-    assert list(csv.reader(io.StringIO(out))) == [
-        ["id", "a", "b"],
-        ["1", '"x,y"', ""],
-        ["2", "1.5", "true"],
-        ["3", '{"k":[1,"é"]}', ""],
-    ]
-
-
-def test_json_texts_that_look_like_dates_stay_as_they_are(tmp_path):
-    text = '{"a": "2025-01-02T03:04:05Z", "b": "007"}\n'
-    out = stamped(put(tmp_path, text), "jsonl", "csv")
-    assert out == b"id,a,b\n1,2025-01-02T03:04:05Z,007\n"
-
-
-@pytest.mark.parametrize("to", ["csv", "jsonl"])
-def test_empty_json(tmp_path, to):
-    assert stamped(put(tmp_path, ""), "jsonl", to) == {"csv": b"id\n", "jsonl": b""}[to]
 
 
 # --- several files

@@ -135,18 +135,14 @@ def shown_at(columns, *rows):
     return [line.rstrip() for line in output.getvalue().splitlines()]
 
 
-def test_a_table_that_fits_stays_one():
-    lines = shown_at(40, ("7", Text("db7"), "1,200"))
-    assert lines[0].split() == ["node", "host", "IDs/s"]
-    assert lines[2].split() == ["7", "db7", "1,200"]
-
-
 def test_a_row_that_does_not_fit_becomes_a_list():
+    """From 80 columns on a long word is folded, and the table stays one."""
+    assert shown_at(80, ("7", "h" * 100, "1,200"))[0].split() == ["node", "host", "IDs/s"]
+    lines = shown_at(40, ("7", Text("db7"), "1,200"))
+    assert [lines[0].split(), lines[2].split()] == [
+        ["node", "host", "IDs/s"],
+        ["7", "db7", "1,200"],
+    ]
     lines = shown_at(20, ("7", "a-host-of-a-long-name", "1,200"), ("8", "db8", "5"))
     assert lines[0] == "node 7"
     assert lines[-4:] == ["", "node 8", "  host   db8", "  IDs/s  5"]
-
-
-def test_from_80_columns_on_a_long_word_is_folded():
-    lines = shown_at(80, ("7", "h" * 100, "1,200"))
-    assert lines[0].split() == ["node", "host", "IDs/s"]

@@ -52,11 +52,8 @@ def test_pipelined_requests(start, request_, reading):
 
 def test_every_pipelined_request_is_answered_in_order(start):
     service = start(CONFIG)
-    with service.dialled() as wire:
-        wire.sendall(
-            (ID + READY + LIVE) * 500 + LIVE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
-        )
-        reply = rest_of(wire)
+    last = LIVE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    reply = service.said((ID + READY + LIVE) * 500 + last)
     kinds = [
         b"id" if b'"id"' in one else b"live" if b"live" in one else b"ready"
         for one in reply.split(b"HTTP/1.1 200 OK")[1:]

@@ -12,7 +12,7 @@ import redis
 
 from frazil.service.redis import server
 from frazil.service.redis.commands import IDS_MOST
-from tests.unit.service.conftest import Service, rest_of, token
+from tests.unit.service.conftest import rest_of, token
 
 CONFIG = """
 [server]
@@ -26,13 +26,6 @@ registry = "memory:"
 scheme = "sonyflake"
 registry = "memory:"
 """
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    place = tmp_path_factory.mktemp("service")
-    with Service(place, CONFIG) as service:
-        yield service
 
 
 @pytest.fixture(params=[2, 3])
@@ -98,9 +91,8 @@ def test_wrong_commands(client, command, message):
 
 
 def test_lines_as_people_type_them(service):
-    with service.dialled(service.resp) as one:
-        one.sendall(b"PING\r\n\r\nping  hello\nINCR a\r\nQUIT\r\nPING\r\n")
-        answer = rest_of(one)
+    lines = b"PING\r\n\r\nping  hello\nINCR a\r\nQUIT\r\nPING\r\n"
+    answer = service.said(lines, port=service.resp)
     assert re.fullmatch(rb"\+PONG\r\n\$5\r\nhello\r\n\$19\r\n\d+\r\n\+OK\r\n", answer)
 
 
@@ -124,9 +116,7 @@ def test_lines_as_people_type_them(service):
     ids=lambda data: repr(data[:24]),
 )
 def test_invalid_data_end_the_connection(service, data):
-    with service.dialled(service.resp) as one:
-        one.sendall(b"PING\r\n" + data)
-        answer = rest_of(one)
+    answer = service.said(b"PING\r\n" + data, port=service.resp)
     assert answer.startswith(b"+PONG\r\n-ERR ")
     assert answer.splitlines()[-1].startswith(b"-ERR Protocol error: ")
 

@@ -20,9 +20,8 @@ WORDS += [b"\xff\x00\r\n"]
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
-        with service.dialled(service.resp) as one:  # what the first use needs is no growth
-            one.sendall(b"FRAZIL.IDS a %d\r\nQUIT\r\n" % IDS_MOST)
-            rest_of(one)
+        # What the first use needs is no growth.
+        service.said(b"FRAZIL.IDS a %d\r\nQUIT\r\n" % IDS_MOST, port=service.resp)
         yield service
 
 
@@ -54,16 +53,12 @@ KINDS = {
 
 def still_well(service, before):
     """Check that the service answers, and that its memory has not grown."""
-    with service.dialled(service.resp) as one:
-        one.sendall(b"PING\r\nFRAZIL.ID a\r\nQUIT\r\n")
-        assert rest_of(one).startswith(b"+PONG\r\n$19\r\n")
+    well = service.said(b"PING\r\nFRAZIL.ID a\r\nQUIT\r\n", port=service.resp)
+    assert well.startswith(b"+PONG\r\n$19\r\n")
     assert service.process.poll() is None
     assert resident(service) - before < MORE_MOST
-    said = [
-        *service.lines,
-        *service._fresh.queue,
-    ]  # what is no line of the log is only in the second
-    assert [one for one in said if one.get("level", "error") in {"error", "critical"}] == []
+    assert service.other_lines == []
+    assert [one for one in service.lines if one["level"] in {"error", "critical"}] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
