@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -171,56 +170,6 @@ def test_forked_workers_insert_rows_by_the_thousand_and_none_twice(
     assert len({ORDER.unpack(n).node for n in numbers}) == 2  # both workers made some
     rows = {n for (n,) in server.sql("SELECT id FROM shop_order WHERE note = 'bulk'")}
     assert rows == numbers
-
-
-PLAIN = """
-SECRET_KEY = "of a test"
-INSTALLED_APPS = ["rest_framework", "django.contrib.auth", "django.contrib.contenttypes", "plain"]
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-"""
-PLAIN_MODELS = """
-from django.db import models
-
-class Order(models.Model):
-    note = models.CharField(max_length=100)
-"""
-PEAK = """
-import resource, sys
-from django.core.management import execute_from_command_line
-execute_from_command_line(["manage.py", "makemigrations", *sys.argv[1:]])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-
-
-def peak_mib(folder: Path, settings: dict[str, str], *arguments: str) -> tuple[str, float]:
-    """What makemigrations says, and the most memory that it had."""
-    command = [sys.executable, "-W", "ignore", "-c", PEAK, *arguments]
-    done = subprocess.run(
-        command, cwd=folder, env=settings, capture_output=True, text=True, check=False, timeout=240
-    )
-    assert done.returncode == 0, done.stderr
-    said, _, kib = done.stdout.strip().rpartition("\n")
-    return said, int(kib) / 1024
-
-
-def test_makemigrations_again_changes_nothing_and_takes_no_more_memory_than_without_frazil(
-    server: Postgres, tmp_path: Path
-) -> None:
-    for name, text in (("settings", PLAIN), ("models", PLAIN_MODELS), ("__init__", "")):
-        file = tmp_path / ("plain_settings.py" if name == "settings" else f"plain/{name}.py")
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text)
-    plain = {**os.environ, "DJANGO_SETTINGS_MODULE": "plain_settings"}
-    assert "Create model Order" in peak_mib(tmp_path, plain, "plain")[0]
-    said, without = peak_mib(tmp_path, plain, "plain")
-    assert "No changes" in said
-    copy = tmp_path / "shop_copy"
-    shutil.copytree(SHOP, copy, ignore=shutil.ignore_patterns("migrations", "__pycache__"))
-    assert "Create model Order" in peak_mib(copy, environment(server), "shop")[0]
-    said, ours = peak_mib(copy, environment(server), "shop")
-    assert "No changes" in said
-    assert ours - without < 64, f"{ours:.0f} MiB, and {without:.0f} MiB without frazil"
 
 
 MOVED = """

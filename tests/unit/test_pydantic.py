@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NewType
 
 import httpx
 import pytest
-from fastapi import Body, FastAPI, Query
+from fastapi import Body, FastAPI
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 from pydantic_core import PydanticSerializationError
 
@@ -83,14 +83,6 @@ def api():
 
     app = FastAPI()
 
-    @app.get("/path/{one}")
-    def path(one: OrderId) -> OrderId:
-        return one
-
-    @app.get("/query")
-    def query(one: OrderId, many: Annotated[list[OrderId], Query()]) -> list[OrderId]:
-        return [one, *many]
-
     @app.post("/model")
     def model(given: Order) -> dict[str, OrderId]:
         return {"id": given.id}
@@ -102,10 +94,6 @@ def api():
     @app.post("/part")
     def part(given: Annotated[OrderId, Body(embed=True)], other: OrderId = 5) -> list[OrderId]:
         return [given, other]
-
-    @app.post("/small")
-    def small(given: Annotated[SmallId, Body(embed=True)]) -> SmallId:
-        return given
 
     return app
 

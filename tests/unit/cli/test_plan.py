@@ -215,14 +215,10 @@ def test_a_need_beyond_64_bits_is_answered_by_a_uuid(call):
     assert (uuid["scheme"], uuid["nodes"]) == ("uuid7", 1 << 48)
     shown = call("plan", *need).stdout
     assert "67.1 G IDs/s" in shown
-    assert "years left" in " ".join(shown.split())
     assert 'Take it:\n  frazil init --namespace orders --scheme "uuid7"' in shown
-
-
-def test_a_need_beyond_uuid7_is_answered_by_a_reason(call):
-    need = ("--nodes", "3000000", "--rate", "1e11", "--until", "9999")
-    (wide,) = planned(call, *need)
-    shown = call("plan", *need).stdout
+    beyond = ("--nodes", "3000000", "--rate", "1e11", "--until", "9999")
+    (wide,) = planned(call, *beyond)
+    shown = call("plan", *beyond).stdout
     assert f"A UUID column holds IDs of {wide['bits']} bits." in " ".join(shown.split())
 
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.tools.beside import beside
-from tests.unit.service.conftest import Service, rest_of, token
+from tests.unit.service.conftest import rest_of, token
 
 CONFIG = '[namespaces.a]\nregistry = "memory:"\nlead = "900ms"\n'
 HOST = b" HTTP/1.1\r\nHost: localhost\r\n"
@@ -134,29 +134,13 @@ def test_no_descriptors_and_a_short_log(start):
 
 
 MANY = 60
-SEARCHED = """
-[namespaces.a]
-registry = "memory:"
-[namespaces.b]
-registry = "memory:b"
-"""
-
-
-@pytest.fixture
-def searched(tmp_path):
-    with Service(tmp_path, SEARCHED) as searched:
-        yield searched
-
-
-def slow_text():
-    """Return numbers that could be IDs and are not: each is checked against every scheme."""
-    dice = random.Random(1)
-    return " ".join(f"{dice.randrange(10**8):08}" for _ in range(440))
 
 
 @pytest.mark.long  # eight seconds of a processor
-def test_many_searches_do_not_make_the_service_unready(searched):
-    text = slow_text()
+def test_many_searches_do_not_make_the_service_unready(start):
+    searched = start(CONFIG + '[namespaces.b]\nregistry = "memory:b"\n')
+    dice = random.Random(1)  # numbers that could be IDs of each scheme, and are not
+    text = " ".join(f"{dice.randrange(10**8):08}" for _ in range(440))
 
     def find(_):
         with httpx.Client(base_url=searched.url, timeout=60) as client:
@@ -171,8 +155,7 @@ def test_many_searches_do_not_make_the_service_unready(searched):
             assert searched.client.get("/v1/b/claims", timeout=60).status_code == 200
             asked += 1
     found = [reply.result() for reply in replies]
-    statuses = [one.status_code for one in found]
-    assert set(statuses) == {200, 503}
+    assert {one.status_code for one in found} == {200, 503}
     for one in found:
         if one.status_code == 503:
             assert one.headers["retry-after"] == "1"
