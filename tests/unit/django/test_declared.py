@@ -1,16 +1,14 @@
 """The setting FRAZIL, and the generators that it names."""
 
 import pytest
+from django.test import override_settings
 
 import frazil
+from frazil.django.declared import declared
 from frazil.errors import ConfigError
 
 
 def test_arguments_reach_open_and_scheme(site, monkeypatch):
-    from django.test import override_settings
-
-    from frazil.django.declared import declared
-
     entry = {
         "scheme": "uniqueid-sequential",
         "fields": {"cluster": 3},
@@ -48,9 +46,5 @@ def test_arguments_reach_open_and_scheme(site, monkeypatch):
 
 
 def test_a_password_is_not_shown(site):
-    from django.test import override_settings
-
-    from frazil.django.declared import declared
-
     with override_settings(FRAZIL={"url": "redis://:secret@cache"}):
         assert "secret" not in repr(declared(None))

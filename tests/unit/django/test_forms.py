@@ -1,6 +1,9 @@
 """Forms, and what the admin makes of the text of an ID in a URL."""
 
 import pytest
+from django import forms
+from django.core.exceptions import ValidationError
+from django.test import override_settings
 
 import frazil
 
@@ -23,8 +26,6 @@ def test_a_choice_of_rows_shows_and_takes_the_text(site):
 
 
 def test_a_hidden_input_and_an_initial_number_show_the_text(site):
-    from django import forms
-
     from frazil.django import IdFormField
 
     class Form(forms.Form):
@@ -41,9 +42,6 @@ def test_a_hidden_input_and_an_initial_number_show_the_text(site):
 
 
 def test_a_form_reads_what_people_type():
-    from django import forms
-    from django.test import override_settings
-
     from frazil.django import FrazilField
     from frazil.django.fields import IdFormField
 
@@ -68,9 +66,7 @@ def test_a_form_reads_what_people_type():
 def test_the_admin_finds_a_row_whatever_its_text_begins_with(site, encoding):
     """The admin unquotes ``_2F`` and the like, also in ``order_2F...``, which it did not quote."""
     from django.contrib.admin.utils import UNQUOTE_MAP, unquote
-    from django.core.exceptions import ValidationError
     from django.db import models
-    from django.test import override_settings
 
     from frazil.django import FrazilAutoField
 

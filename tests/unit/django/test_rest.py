@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from frazil.errors import ConfigError
+
 
 def serializer_of(model, **options):
     from rest_framework import serializers
@@ -90,7 +92,6 @@ def test_a_field_without_a_scheme_says_what_to_write(site):
     from rest_framework import serializers
 
     from frazil.django.rest import IdField
-    from frazil.errors import ConfigError
 
     class Made(serializers.ModelSerializer):
         note = IdField()

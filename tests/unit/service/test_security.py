@@ -4,7 +4,9 @@ import json
 import re
 
 import pytest
+from click.testing import CliRunner
 
+from frazil.cli import main
 from frazil.service.tokens import hash_of
 from tests.unit.service.conftest import token
 
@@ -185,19 +187,11 @@ def test_any_host_without_tokens(start):
 
 
 def test_an_open_service_is_refused(tmp_path):
-    from click.testing import CliRunner
-
-    from frazil.cli import main
-
     result = CliRunner().invoke(main, ["serve", "memory:", "--host", "0.0.0.0", "--port", "0"])
     assert result.exit_code == 2
     assert "--without-tokens" in result.output
 
 
 def test_a_new_token_and_its_hash():
-    from click.testing import CliRunner
-
-    from frazil.cli import main
-
     made, digest = CliRunner().invoke(main, ["serve", "--new-token"]).output.splitlines()
     assert digest == f'hash = "{hash_of(made.removeprefix("token: "))}"'

@@ -55,15 +55,16 @@ def test_parquet_keeps_schema_metadata_and_compression(tmp_path, arrow):
     assert last.schema.field("id").type == arrow.string()
 
 
-def test_parquet_keeps_a_compression_for_each_column(tmp_path, arrow):
+def test_parquet_keeps_a_compression_and_a_dictionary_for_each_column(tmp_path, arrow):
     path = tmp_path / "in.parquet"
-    made = arrow.table({"a": [1], "b": ["x"]})
-    arrow.parquet.write_table(made, path, compression={"a": "gzip", "b": "none"})
+    made = arrow.table({"a": [1, 1], "b": [[1], [1]], "c": ["x", "x"]})
+    packed = {"a": "gzip", "b.list.element": "none", "c": "snappy"}
+    arrow.parquet.write_table(made, path, compression=packed, use_dictionary=["b.list.element"])
     data = stamped(path, "parquet", "parquet")
     group = arrow.parquet.ParquetFile(arrow.BufferReader(data)).metadata.row_group(0)
-    found = {group.column(i).path_in_schema: group.column(i).compression for i in range(3)}
-    assert found["a"] == "GZIP"
-    assert found["b"] == "UNCOMPRESSED"
+    columns = [group.column(i) for i in range(4)]
+    assert [each.has_dictionary_page for each in columns] == [False, False, True, False]
+    assert [each.compression for each in columns[1:]] == ["GZIP", "UNCOMPRESSED", "SNAPPY"]
 
 
 def test_only_the_ids_have_no_dictionary(tmp_path, arrow):
@@ -74,16 +75,6 @@ def test_only_the_ids_have_no_dictionary(tmp_path, arrow):
     found = {column.path_in_schema: column.has_dictionary_page for column in columns}
     assert found == {"id": False, "a": True, "b": True}
     assert table_of(arrow, data)["b"].to_pylist() == [str(i % 7) for i in range(20_000)]
-
-
-def test_parquet_has_a_dictionary_where_the_input_has_one(tmp_path, arrow):
-    path = tmp_path / "in.parquet"
-    made = arrow.table({"a": [1, 1], "b": [[1], [1]], "c": [1, 1]})
-    arrow.parquet.write_table(made, path, use_dictionary=["b.list.element"])
-    data = stamped(path, "parquet", "parquet")
-    group = arrow.parquet.ParquetFile(arrow.BufferReader(data)).metadata.row_group(0)
-    found = [group.column(i).has_dictionary_page for i in range(4)]
-    assert found == [False, False, True, False]
 
 
 def test_csv_and_json_to_parquet(tmp_path, arrow):

@@ -4,7 +4,6 @@ import contextlib
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import pytest
@@ -19,11 +18,6 @@ ID = b"GET /v1/a/id" + HOST + b"\r\n"
 READY = b"GET /readyz" + HOST + b"\r\n"
 
 
-def memory_mb(service):
-    text = Path(f"/proc/{service.process.pid}/status").read_text(encoding="ascii")
-    return int(text.partition("VmRSS:")[2].split()[0]) // 1024
-
-
 @pytest.mark.parametrize(
     ("request_", "reading"),
     [(ID, True), (READY, True), (ID, False), (LIVE, False)],
@@ -33,7 +27,7 @@ def test_pipelined_requests(start, request_, reading):
     """An answer that is ready at once, as those of ID and LIVE, and one that has to be awaited."""
     service = start(CONFIG)
     service.client.get("/v1/a/id")
-    before_mb = memory_mb(service)
+    before = service.resident
     with service.dialled() as wire:
         wire.settimeout(0.05)
 
@@ -47,7 +41,7 @@ def test_pipelined_requests(start, request_, reading):
         with beside(attack):
             for _ in range(200):
                 assert service.client.get("/v1/a/id").status_code == 200
-    assert memory_mb(service) < 1.5 * before_mb
+    assert service.resident < 1.5 * before
 
 
 def test_every_pipelined_request_is_answered_in_order(start):
@@ -64,7 +58,7 @@ def test_every_pipelined_request_is_answered_in_order(start):
 def test_replies_that_are_not_read(start):
     service = start(CONFIG + token("t"), token="t")
     service.client.post("/v1/a/ids?n=100000")
-    before_mb = memory_mb(service)
+    before = service.resident
     head = HOST + b"Authorization: Bearer t\r\n"
     with contextlib.ExitStack() as stack:
         for accept in (b"application/json", b"application/octet-stream") * 75:
@@ -73,7 +67,7 @@ def test_replies_that_are_not_read(start):
         for _ in range(50):
             assert service.client.get("/v1/a/id").status_code == 200
         time.sleep(1)
-        assert memory_mb(service) < 1.5 * before_mb
+        assert service.resident < 1.5 * before
 
 
 @pytest.mark.parametrize("first", [b"", LIVE], ids=["silent", "idle"])

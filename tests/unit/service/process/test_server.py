@@ -8,7 +8,9 @@ import sys
 import time
 
 import pytest
+from click.testing import CliRunner
 
+from frazil.cli import main
 from frazil.registries import connect
 from frazil.schemes.scheme import scheme
 from tests.servers.redis import free_port
@@ -87,10 +89,6 @@ def test_started_requests_are_answered_completely(start):
 
 
 def test_a_port_that_is_taken(start, tmp_path):
-    from click.testing import CliRunner
-
-    from frazil.cli import main
-
     port = str(start("").port)
     for options in (["--port", port], ["--port", "0", "--resp", port]):
         result = CliRunner().invoke(main, ["serve", "memory:", *options])

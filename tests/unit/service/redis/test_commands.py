@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import signal
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -57,8 +56,7 @@ def test_inspect(client):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (("GET", "a"), "unknown command 'GET'; known commands: AUTH,"),
-        (("GET", "a"), ", PING, QUIT"),
+        (("GET", "a"), "unknown command 'GET'; known commands: AUTH,.*, PING, QUIT"),
         (("X" * 900, "a"), "unknown command 'X{40}'; known"),
         (("ECHO",), "ECHO text"),
         (("SELECT", "a"), "SELECT 0"),
@@ -71,8 +69,7 @@ def test_inspect(client):
         (("INCR", "a", "b"), "increment must be 1"),
         (("INCRBY", "a", "2"), "increment must be 1"),
         (("INCR", "a", "1", "1"), "INCR ns"),
-        (("INCR", "nope"), "no namespace 'nope' is served here; those served: a, s, t"),
-        (("INCR", "nope"), r"\[namespaces\] in the configuration"),
+        (("INCR", "nope"), r"'nope' is served here; those served: a, s, t.*\[namespaces\] in the"),
         (("INCR", b"\xff\r\n"), "no namespace '.*' is served"),
         (("FRAZIL.IDS", "a"), "FRAZIL.IDS ns n"),
         (("FRAZIL.IDS", "a", "0"), "whole number"),
@@ -119,15 +116,6 @@ def test_invalid_data_end_the_connection(service, data):
     answer = service.said(b"PING\r\n" + data, port=service.resp)
     assert answer.startswith(b"+PONG\r\n-ERR ")
     assert answer.splitlines()[-1].startswith(b"-ERR Protocol error: ")
-
-
-def resident(service):
-    """Return the resident memory of the process, in bytes."""
-    status = Path(f"/proc/{service.process.pid}/status")
-    if not status.exists():
-        pytest.skip("how much memory another process has is read from /proc")
-    (kilobytes,) = re.findall(r"^VmRSS:\s+(\d+) kB", status.read_text(), re.MULTILINE)
-    return int(kilobytes) << 10
 
 
 def test_tokens(start):

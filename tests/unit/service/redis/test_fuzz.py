@@ -8,7 +8,7 @@ import pytest
 
 from frazil.service.redis.commands import IDS_MOST
 from tests.unit.service.conftest import Service, rest_of
-from tests.unit.service.redis.test_commands import CONFIG, resident
+from tests.unit.service.redis.test_commands import CONFIG
 
 MORE_MOST = 48 << 20
 COUNT = 400  # connections
@@ -56,14 +56,14 @@ def still_well(service, before):
     well = service.said(b"PING\r\nFRAZIL.ID a\r\nQUIT\r\n", port=service.resp)
     assert well.startswith(b"+PONG\r\n$19\r\n")
     assert service.process.poll() is None
-    assert resident(service) - before < MORE_MOST
+    assert service.resident - before < MORE_MOST
     assert service.other_lines == []
     assert [one for one in service.lines if one["level"] in {"error", "critical"}] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_input_leaves_the_service_running(service, kind):
-    dice, before = random.Random(kind), resident(service)
+    dice, before = random.Random(kind), service.resident
     for _ in range(COUNT):
         with service.dialled(service.resp) as one, contextlib.suppress(OSError):
             one.sendall(KINDS[kind](dice))
@@ -86,7 +86,7 @@ def test_any_input_leaves_the_service_running(service, kind):
 )
 def test_an_endless_answer_is_cut_off(service, begin):
     """100 MB of a string, an array or a number: a connection holds at most one command."""
-    before = resident(service)
+    before = service.resident
     with service.dialled(service.resp) as one, contextlib.suppress(OSError):
         one.sendall(begin)
         for _ in range(100):
@@ -97,7 +97,7 @@ def test_an_endless_answer_is_cut_off(service, begin):
 
 def test_many_at_once_with_a_command_that_does_not_end(service):
     """400 connections send the largest command except its last byte, in pieces."""
-    before = resident(service)
+    before = service.resident
     data = b"*16\r\n" + b"$1024\r\n%b\r\n" % (b"x" * 1024) * 16
     with contextlib.ExitStack() as stack:
         wires = [stack.enter_context(service.dialled(service.resp)) for _ in range(COUNT)]
