@@ -33,8 +33,8 @@ def environment(server: Postgres) -> dict[str, str]:
     }
 
 
-def manage(server: Postgres, *arguments: str) -> str:
-    command = [sys.executable, "-W", "error", "manage.py", *arguments]
+def run(server: Postgres, *arguments: str) -> str:
+    command = [sys.executable, "-W", *arguments]
     done = subprocess.run(
         command, cwd=SHOP, env=environment(server), capture_output=True, text=True, check=False
     )
@@ -42,12 +42,15 @@ def manage(server: Postgres, *arguments: str) -> str:
     return done.stdout
 
 
+def manage(server: Postgres, *arguments: str) -> str:
+    return run(server, "error", "manage.py", *arguments)
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
     with postgres() as running:
         manage(running, "migrate", "--verbosity=0")
-        init = [sys.executable, "-m", "frazil", "init", running.url(), "--new"]
-        subprocess.run([*init, "--namespace=orders"], check=True, capture_output=True)
+        frazil.init(running.url(), namespace="orders", new=True)
         manage(running, "createsuperuser", "--noinput", "--username=ada", "--email=ada@example.org")
         yield running
 
@@ -201,12 +204,7 @@ json.dump([list(map(str, New.objects.order_by("id"))), str(made), within.explain
 
 
 def test_a_table_with_a_sequence_is_moved_and_an_interval_uses_the_index(server: Postgres) -> None:
-    command = [sys.executable, "-W", "ignore::RuntimeWarning", "-c", MOVED]
-    done = subprocess.run(
-        command, cwd=SHOP, env=environment(server), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    rows, made, plan = json.loads(done.stdout)
+    rows, made, plan = json.loads(run(server, "ignore::RuntimeWarning", "-c", MOVED))
     old = [f"Old object ({ORDER.format(n)})" for n in (1, 2)]
     assert rows == [*old, made]  # the numbers of the sequence stay
     columns = "SELECT data_type, is_identity, column_default FROM information_schema.columns WHERE"

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import re
-import subprocess
-import sys
 from typing import Annotated, Literal, NewType
 
 import httpx
@@ -205,9 +203,3 @@ def test_what_is_annotated_is_an_int():
     for kind in (str, int | None):
         with pytest.raises(Misuse, match=r"write Annotated\[int, Id\(scheme\)\]"):
             TypeAdapter(Annotated[kind, Id(ORDER)])
-
-
-def test_without_pydantic():
-    code = "import sys; sys.modules['pydantic'] = None; import frazil.pydantic"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert 'pip install ".[pydantic]"' in done.stderr

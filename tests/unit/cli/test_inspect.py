@@ -80,21 +80,18 @@ def test_shuffled_scheme_is_shown_unshuffled(call):
     assert f"{item['fields']['run']:030b}" in text
 
 
-def test_node_of_several_fields(call):
-    text = call("inspect", "-s", "discord", "175928847299117063").stdout
-    assert "worker" in text
-    assert "32 (from all its fields)" in text
-
-
-def test_constants_of_another_deployment(call):
-    text = call("inspect", "-s", "uniqueid-spread", "07617b3c4e802003").stdout
-    assert "cluster" in text
-    s = scheme("icicle")
-    foreign = call("inspect", "-s", "icicle", str(1 << 63)).stdout
-    assert "1 (constant; this scheme has 0)" in foreign
-    assert "doubt" in foreign
-    assert "a signed column shows -9223372036854775808" in foreign
-    assert s.layout.fixed == {"sign": 0}
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("discord", "175928847299117063", ("worker", "32 (from all its fields)")),
+        ("uniqueid-spread", "07617b3c4e802003", ("cluster",)),
+        ("icicle", str(1 << 63), ("1 (constant; this scheme has 0)", "doubt",
+                                  "a signed column shows -9223372036854775808")),
+    ],
+)  # fmt: skip
+def test_fields_of_several_parts_and_constants(call, name, text, words):
+    shown = call("inspect", "-s", name, text).stdout
+    assert all(each in shown for each in words)
 
 
 TWITTER = "580782912222633985"  # of 2015-03-25; Discord's reading of it is of 2019
@@ -296,13 +293,10 @@ def test_from_an_id_to_its_process_by_logs_alone(tmp_path, call):
             assert found.stdout.rpartition(":")[2].strip() == pid, (search, found.stdout)
 
 
-def test_the_search_of_a_counter_is_by_number(call):
-    shown = call("inspect", "--scheme", "sign:1=0 sequence:63", "1234")
-    assert "sort -n -k 5" in shown.stdout
-    assert "$5 <= 1234" in shown.stdout
-
-
-def test_a_text_without_a_moment_or_a_value_has_no_search(call):
+def test_the_search_of_a_counter_is_by_number_and_a_text_without_a_value_has_none(call):
+    shown = call("inspect", "--scheme", "sign:1=0 sequence:63", "1234").stdout
+    assert "sort -n -k 5" in shown
+    assert "$5 <= 1234" in shown
     shown = call("inspect", "--scheme", "globalid", "--epoch", "1970-01-01T00:00:00Z", "1" * 18)
     assert "grep" in shown.stdout
     assert "grep" not in call("inspect", "01ARZ3NDEKTSV4RRFFQ69G5FAV").stdout

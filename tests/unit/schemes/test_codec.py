@@ -4,8 +4,6 @@ The alphabets are the published ones, and sort as their values do.
 """
 
 import re
-import subprocess
-import sys
 import uuid
 
 import pytest
@@ -172,18 +170,6 @@ def test_raw_bytes() -> None:
             codec.from_bytes(wrong)
     with pytest.raises(CodecError, match="str"):
         codec.from_bytes("\0" * 6)  # type: ignore[arg-type]
-
-
-def test_without_numpy_the_error_names_the_extra() -> None:
-    code = (
-        "import sys; sys.modules['numpy'] = None\n"
-        "from frazil.schemes.codec import Codec\n"
-        "try: Codec('hex', 8).decode_array(['07'])\n"
-        "except Exception as error: print(type(error).__name__, error)\n"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.startswith("ConfigError")
-    assert 'pip install ".[numpy]"' in run.stdout
 
 
 def test_published_alphabets() -> None:

@@ -3,13 +3,12 @@
 import pickle
 import re
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
 
 import frazil
 import frazil.pydantic
@@ -127,14 +126,6 @@ def test_the_number_of_a_key_is_none_of_the_alphabet(alphabet: str) -> None:
             assert s.read(typed) == n
             assert re.fullmatch(s.pattern, typed)
         assert s.parse_many([text]).tolist() == [n]
-
-
-def test_pydantic_reads_it() -> None:
-    kind = TypeAdapter(Annotated[int, frazil.pydantic.Id(grouped(check=True))])
-    assert kind.validate_json('"17hv r7rh bgoo le"') == 1425240015351840769
-    assert kind.dump_json(1425240015351840769) == b'"17HV-R7RH-BG00-1E"'
-    with pytest.raises(ValidationError, match="check character"):
-        kind.validate_json('"17HV-R7RH-BG00-2E"')
 
 
 def test_it_is_a_value() -> None:

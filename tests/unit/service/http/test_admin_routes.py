@@ -1,12 +1,10 @@
 """The routes for people: IDs in a text, plans, claims, status; and the nonce of a request."""
 
-import subprocess
-import sys
-
 import pytest
 
+import frazil
 from frazil.service.inspection import FOUND_MOST
-from tests.unit.service.conftest import START, Service
+from tests.unit.service.conftest import Service
 
 ID = "1375354384404488193"
 CONFIG = """
@@ -25,9 +23,8 @@ registry = "sqlite:///{folder}/counted.db"
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("views")
-    init = ["init", f"sqlite:///{folder}/counted.db", "--scheme", "tickets", "--new"]
-    init += ["--namespace", "counted"]  # a store that may have forgotten numbers says so
-    subprocess.run([sys.executable, "-c", START, *init], check=True, stdout=subprocess.DEVNULL)
+    # A store that may have forgotten numbers says so.
+    frazil.init(f"sqlite:///{folder}/counted.db", "tickets", namespace="counted", new=True)
     with Service(folder, CONFIG.replace("{folder}", str(folder))) as service:
         yield service.client
 
