@@ -77,6 +77,7 @@ WRONG = [
     (("decimal", 64, "", False), "+1", 0, "not a character"),
     (("decimal", 64, "", False), "1_0", 1, "not a character"),
     (("decimal", 64, "", False), "1\n", 1, "not a character"),
+    (("decimal", 64, "", False), "1\0", 1, "not a character"),
     (("decimal", 64, "", False), "1\u0663", 1, "not a character"),
     (("decimal", 64, "", False), "18446744073709551616", 19, "largest"),
     (("decimal", 64, "", False), "28446744073709551615", 0, "largest"),

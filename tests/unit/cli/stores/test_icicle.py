@@ -195,6 +195,13 @@ class TestMint:
 
 
 class TestOthers:
+    def test_stamp(self, call, url, tmp_path):
+        call("init", url, "--shards", "auto", "--new")
+        (tmp_path / "in.csv").write_text("name\n" + "x\n" * 5000)
+        out = tmp_path / "out.csv"
+        assert call("stamp", str(tmp_path / "in.csv"), "-u", url, "-o", str(out)).exit_code == 0
+        assert len({line.split(",")[0] for line in out.read_text().splitlines()}) == 5001
+
     def test_bench_names_another_tool(self, refused, url):
         assert "evidence.benchmarks.icicle" in refused(2, "bench", "-u", url)
 

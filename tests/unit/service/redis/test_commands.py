@@ -1,15 +1,12 @@
 """The Redis endpoint: real clients, pipelines, refused commands, bounded memory."""
 
-import asyncio
 import json
 import re
 import signal
-from types import SimpleNamespace
 
 import pytest
 import redis
 
-from frazil.service.redis import server
 from frazil.service.redis.commands import IDS_MOST
 from tests.unit.service.conftest import rest_of, token
 
@@ -146,18 +143,3 @@ def test_a_graceful_shutdown_answers_started_requests(start):
     assert answer.count(b"$") == 10_000
     assert service.process.wait(30) == -signal.SIGTERM
     assert service.wait_for("stopped")["issued"]["s"] == 10_000
-
-
-def test_a_transport_of_another_event_loop():
-    """uvloop's transports are not derived from ``asyncio.Transport``."""
-
-    class Transport(asyncio.BaseTransport):
-        def set_write_buffer_limits(self, high):
-            assert high
-
-    open_ones = set()
-    connection = server._Connection(
-        SimpleNamespace(guard=SimpleNamespace(is_open=True)), open_ones, server.Turns(), 1.0
-    )
-    connection.connection_made(Transport())
-    assert open_ones == {connection}
