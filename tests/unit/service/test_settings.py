@@ -99,6 +99,7 @@ def test_every_command(read):
         (TOKEN.replace('name = "one"', ""), "tokens[0].name", "for the logs"),
         (TOKEN.replace(HASH, "frazil_secret"), "tokens[0].hash", "64 hex digits"),
         (TOKEN.replace('["a"]', '["b"]'), "tokens[0].namespaces", "of a, or ['*']"),
+        (TOKEN.replace('["a"]', "[]"), "tokens[0].namespaces", "['*']"),
         (TOKEN + "ids_per_minute = 0", "tokens[0].ids_per_minute", "without it there is no limit"),
         ("[namespaces.a]\nscheme = 'tickets'\nblock = 0", "namespaces.a.block", "from 1"),
         ("[server]\nhost = ''", "server.host", "is empty; it must be an address"),
