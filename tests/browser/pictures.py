@@ -7,7 +7,6 @@ so a picture shows nothing about the machine.
 """
 
 import math
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import frazil
-from tests.browser.window import ID, LINE, START, Browser, Page, Service, launched, sync_playwright
+from tests.browser.window import ID, LINE, Browser, Page, Service, launched, sync_playwright
 from tests.tools.beside import beside
 
 __all__ = ["FOLDER", "NAMES", "take"]
@@ -39,11 +38,9 @@ def take(folder: Path, names: tuple[str, ...] = NAMES, seconds: int = SECONDS) -
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
         url = f"sqlite:///{place}/ids.db?horizon=8s"
-        init = [sys.executable, "-c", START, "init", url, "--new", "--namespace", "orders"]
-        subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
         desk = f"sqlite:///{place}/desk.db"
-        init = [*init[:4], desk, "--new", "--namespace", "desk"]
-        subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
+        frazil.init(url, namespace="orders", new=True)
+        frazil.init(desk, namespace="desk", new=True)
         config = (
             f'[namespaces.orders]\nregistry = "{url}"\n[namespaces.desk]\nregistry = "{desk}"\n'
         )

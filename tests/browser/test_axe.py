@@ -43,10 +43,6 @@ def nothing_found(page):
     assert findings == [], "\n".join(findings)
 
 
-def test_inspect_before_an_id_is_pasted(service, open_page):
-    nothing_found(open_page(service))
-
-
 @pytest.mark.parametrize(
     ("text", "count"),
     [
@@ -58,6 +54,8 @@ def test_inspect_before_an_id_is_pasted(service, open_page):
 )
 def test_inspect(service, open_page, text, count):
     page = open_page(service)
+    if not count:
+        nothing_found(page)  # before an ID is pasted
     inspect(page, text)
     expect(page.locator("article, #inspect-problem:visible").first).to_be_visible()
     expect(page.get_by_role("article")).to_have_count(count)
@@ -72,20 +70,16 @@ def test_plan(service, open_page):
     nothing_found(page)
 
 
-def test_watch_without_claims(service, open_page):
+@pytest.mark.parametrize("states", [(), ("held", "idle", "free")], ids=["none", "each state"])
+def test_watch(service, open_page, states):
     page = open_page(service)
-    claims_of(page, counts={"held": 0, "idle": 0, "free": 0})
+    claims = [{"node": str(node), "state": state} for node, state in enumerate(states)]
+    claims_of(page, *claims, counts={each: states.count(each) for each in ("held", "idle", "free")})
     page.get_by_role("link", name="Watch").click()
     expect(page.locator(".answer:visible").first).to_be_visible()
-    nothing_found(page)
-
-
-def test_watch_with_claims(service, open_page):
-    page = open_page(service)
-    claims_of(page, {}, {"node": "6", "state": "idle"}, {"node": "9", "state": "free"})
-    page.get_by_role("link", name="Watch").click()
-    page.get_by_label("Show free slots").check()
-    expect(page.locator("#claims .badge")).to_have_count(3)
+    if states:
+        page.get_by_label("Show free slots").check()
+    expect(page.locator("#claims .badge")).to_have_count(len(states))
     nothing_found(page)
 
 

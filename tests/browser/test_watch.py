@@ -6,13 +6,12 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from urllib.parse import urlsplit
 
 import pytest
 
 import frazil
-from tests.browser.window import CONFIG, START, answer, claims_of, expect
+from tests.browser.window import CONFIG, answer, claims_of, expect
 from tests.servers.redis import Server
 from tests.tools.beside import beside
 
@@ -44,8 +43,7 @@ def test_issued_ids_are_shown(service, open_page):
 
 def test_a_claim_is_seen_while_it_is_held(start, open_page, tmp_path):
     url = f"sqlite:///{tmp_path}/own.db?horizon=1min"
-    init = [sys.executable, "-c", START, "init", url, "--new", "--namespace", "mine"]
-    subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
+    frazil.init(url, namespace="mine", new=True)
     page = open_page(start(f'[namespaces.mine]\nregistry = "{url}"\nkeep = "100ms"\n'), "#watch")
     summary = page.locator(".summary")
     expect(summary).to_contain_text("0 of 1,024 node numbers are held; 0 idle, 1 free.")
@@ -134,9 +132,7 @@ def test_a_claim_is_seen_whole_on_a_phone(service, open_page):
 def test_what_to_run_before_there_is_a_claim(start, open_page, tmp_path):
     # A service takes the first claim of a layout with time by itself.
     url = f"sqlite:///{tmp_path}/own.db"
-    init = [sys.executable, "-c", START, "init", url, "--namespace", "mine"]
-    init += ["--scheme", "chibrary", "--start", "1"]
-    subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
+    frazil.init(url, "chibrary", namespace="mine", start=1)
     service = start(f'[namespaces.mine]\nregistry = "{url}"\nscheme = "chibrary"\n')
     page = open_page(service, "#watch")
     lesson = page.locator(".lesson")

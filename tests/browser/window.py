@@ -16,14 +16,13 @@ needs("chromium", "the console in a browser")
 
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright  # noqa: E402
 
-from tests.unit.service.conftest import START, Service, token  # noqa: E402
+from tests.unit.service.conftest import Service, token  # noqa: E402
 
 __all__ = [
     "CONFIG",
     "ID",
     "LINE",
     "PATIENCE_MS",
-    "START",
     "Browser",
     "Open",
     "Page",

@@ -1,20 +1,14 @@
 """The alert rules fit the metrics and the pages, and each fires for its fault and for no other."""
 
-import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 
 from frazil.metrics import COUNTERS, GAUGES
-from tests.needs import needs
+from tests.tools.alerts import ALERTS, check, sample
 
 ROOT = Path(__file__).resolve().parents[2]
-PATH = ROOT / "deploy" / "alerts.yml"
-RULES = yaml.safe_load(PATH.read_text(encoding="utf-8"))
-ALERTS = RULES["groups"][0]["rules"]
 METRICS = {f"frazil_{one.name}_total" for one in COUNTERS.values()} | {
     f"frazil_{one.name}" for one in GAUGES.values()
 }
@@ -106,33 +100,16 @@ def test_each_alert_has_its_fault():
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_fires_its_alerts_and_no_other(fault, tmp_path):
     """Prometheus evaluates the rules on the series of a fault."""
-    needs("promtool", "the alert rules")
     changed, moments = FAULTS[fault]
     labels = '{namespace="orders",scheme="icicle",store="redis://ids",instance="a",job="shop"}'
     series = [
         {"series": f"frazil_{name}{labels}", "values": values}
         for name, values in (HEALTHY | changed).items()
     ]
-    asked = [f'ALERTS{{alertstate="firing",alertname="{alert["alert"]}"}}' for alert in ALERTS]
+    asked = 'count(ALERTS{{alertstate="firing",alertname="{}"}}) or vector(0)'
     expected = [
-        {
-            "expr": f"count({expr}) or vector(0)",
-            "eval_time": f"{minute}m",
-            "exp_samples": [{"value": int(alert["alert"] in names)}],
-        }
+        sample(asked.format(alert["alert"]), minute, int(alert["alert"] in names))
         for minute, names in (moments or {2: set(), 14: set()}).items()
-        for expr, alert in zip(asked, ALERTS, strict=True)
+        for alert in ALERTS
     ]
-    for each in expected:
-        each["exp_samples"][0]["labels"] = "{}"
-    test = {
-        "rule_files": [str(PATH)],
-        "evaluation_interval": "15s",
-        "tests": [{"interval": "15s", "input_series": series, "promql_expr_test": expected}],
-    }
-    file = tmp_path / "test.yml"
-    file.write_text(json.dumps(test))
-    done = subprocess.run(
-        ["promtool", "test", "rules", str(file)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    check(tmp_path, (series, expected))

@@ -4,14 +4,15 @@ import os
 import re
 import subprocess
 import sys
-import threading
+from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import httpx
 import psycopg
 import pytest
 
 from tests.servers.gunicorn import gunicorn
-from tests.servers.postgres import postgres
+from tests.tools.beside import beside
 from tests.tools.waiting import until
 
 ROWS = 50_000
@@ -145,58 +146,48 @@ class Project:
         return gunicorn(self.folder, self.environment, self.folder / "log", application)
 
 
-class Clients:
-    """Two clients of a server: each makes an order and reads it, and an old one, by their links."""
+@contextmanager
+def clients(url, who):
+    """Two clients: each makes an order and reads it, and an old one, by their links.
 
-    def __init__(self, url, who):
-        self.who, self.made, self.failed = who, [], []
-        self._url, self._over = url, threading.Event()
-        self._threads = [threading.Thread(target=self._run) for _ in range(2)]
-        for thread in self._threads:
-            thread.start()
+    The keys that they made, and the answers that were wrong.
+    """
+    made, failed = [], []
 
-    def _run(self):
-        with httpx.Client(base_url=self._url, timeout=60) as client:
-            while not self._over.is_set():
-                reply = client.post("/orders/", data={"who": self.who})
-                made = reply.json()["id"] if reply.status_code == 200 else "none"
-                read = [client.get(f"/orders/{key}/") for key in (made, "17")]
-                told = [one.json()["counts"] for one in read if one.status_code == 200]
-                if told != [[1, 1, 1], [0, 0, 1]]:
-                    self.failed.append((reply, read))
-                self.made.append(made)
+    def ask(client):
+        reply = client.post("/orders/", data={"who": who})
+        key = reply.json()["id"] if reply.status_code == 200 else "none"
+        read = [client.get(f"/orders/{one}/") for one in (key, "17")]
+        told = [one.json()["counts"] for one in read if one.status_code == 200]
+        if told != [[1, 1, 1], [0, 0, 1]]:
+            failed.append((reply, read))
+        made.append(key)
 
-    def end(self):
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
-
-
-def signed_in(client):
-    """Sign in to the admin, and return the fields of each form."""
-    client.get("/admin/login/")
-    fields = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
-    client.post("/admin/login/", data={**fields, "username": "ada", "password": "word"})
-    return {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+    with ExitStack() as stack:
+        for _ in range(2):
+            client = stack.enter_context(httpx.Client(base_url=url, timeout=60))
+            stack.enter_context(beside(partial(ask, client)))
+        yield made, failed
 
 
 def changed(url, key):
     """Change an order in the admin, and return the rows of its history."""
     with httpx.Client(base_url=url, follow_redirects=True, timeout=60) as client:
-        fields = signed_in(client)
+
+        def send(page, **form):
+            return client.post(
+                page, data=form | {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+            )
+
+        client.get("/admin/login/")
+        send("/admin/login/", username="ada", password="word")
         page = f"/admin/shop/order/{key}/"
         tag = re.search(r'<option value="(\w+)"', client.get(f"{page}change/").text)[1]
-        reply = client.post(f"{page}change/", data={**fields, "who": "changed", "tags": tag})
+        reply = send(f"{page}change/", who="changed", tags=tag)
         assert "was changed successfully" in reply.text
         history = client.get(f"{page}history/")
         assert history.status_code == 200
         return history.text.count('<th scope="row">')
-
-
-@pytest.fixture
-def server():
-    with postgres() as running:
-        yield running
 
 
 def test_old_and_new_workers_side_by_side(server, tmp_path):
@@ -215,25 +206,21 @@ def test_old_and_new_workers_side_by_side(server, tmp_path):
 
     new.migration("0001_initial", initial)
     new.migration("0002_state", STEPS)
-    with old.serving() as url:
-        before = Clients(url, "old")
+    with old.serving() as url, clients(url, "old") as (before, failed):
         assert changed(url, 18) == 1
         new.django("frazil", "init", "--new")
         new.django("migrate", "--verbosity=0")
-        with new.serving() as other:
-            after = Clients(other, "new")
-            enough = len(before.made) + 20
-            until(lambda: len(before.made) > enough and len(after.made) > 20, "both servers")
+        with new.serving() as other, clients(other, "new") as (after, also_failed):
+            enough = len(before) + 20
+            until(lambda: len(before) > enough and len(after) > 20, "both servers")
             assert changed(other, 18) == 2  # the change by an old worker is in its history
-            assert changed(other, after.made[0]) == 1
-            link = httpx.get(f"{other}/orders/{before.made[0]}/").json()
-            for each in (before, after):
-                each.end()
-    assert [*before.failed, *after.failed] == []
-    assert link == {"id": before.made[0], "counts": [1, 1, 1]}
+            assert changed(other, after[0]) == 1
+            link = httpx.get(f"{other}/orders/{before[0]}/").json()
+    assert failed == also_failed == []
+    assert link == {"id": before[0], "counts": [1, 1, 1]}
 
     made = dict(server.sql("SELECT who, count(*) FROM shop_order GROUP BY who"))
-    told = {"before": ROWS - 1, "changed": 2, "old": len(before.made), "new": len(after.made) - 1}
+    told = {"before": ROWS - 1, "changed": 2, "old": len(before), "new": len(after) - 1}
     assert made == told
     kinds = server.sql(
         "SELECT who, min(id) < 10000000, max(id) < 10000000 FROM shop_order GROUP BY who"

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,8 +33,8 @@ def environment(server: Postgres) -> dict[str, str]:
     }
 
 
-def manage(server: Postgres, *arguments: str) -> str:
-    command = [sys.executable, "-W", "error", "manage.py", *arguments]
+def run(server: Postgres, *arguments: str) -> str:
+    command = [sys.executable, "-W", *arguments]
     done = subprocess.run(
         command, cwd=SHOP, env=environment(server), capture_output=True, text=True, check=False
     )
@@ -43,12 +42,15 @@ def manage(server: Postgres, *arguments: str) -> str:
     return done.stdout
 
 
+def manage(server: Postgres, *arguments: str) -> str:
+    return run(server, "error", "manage.py", *arguments)
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
     with postgres() as running:
         manage(running, "migrate", "--verbosity=0")
-        init = [sys.executable, "-m", "frazil", "init", running.url(), "--new"]
-        subprocess.run([*init, "--namespace=orders"], check=True, capture_output=True)
+        frazil.init(running.url(), namespace="orders", new=True)
         manage(running, "createsuperuser", "--noinput", "--username=ada", "--email=ada@example.org")
         yield running
 
@@ -111,36 +113,23 @@ def test_one_id_is_the_same_text_everywhere_and_a_bigint_in_the_table(
     assert str(number) not in browser.get("/admin/shop/order/").text + browser.get(url).text
 
 
-def test_the_admin_adds_changes_searches_and_deletes_by_the_text(
+def test_the_admin_adds_with_lines_finds_and_deletes_by_the_text(
     server: Postgres, browser: httpx.Client
 ) -> None:
     lines = {"items-TOTAL_FORMS": "1", "items-INITIAL_FORMS": "0", "items-0-name": "ice"}
     browser.get("/admin/shop/order/add/")
     added = send(browser, "/admin/shop/order/add/", {"note": "by hand", "customer": "", **lines})
     assert "was added successfully" in added.text
-    ((number, item),) = server.sql(
-        "SELECT o.id, i.id FROM shop_order o JOIN shop_item i ON i.order_id = o.id "
+    ((number,),) = server.sql(
+        "SELECT o.id FROM shop_order o JOIN shop_item i ON i.order_id = o.id "
         "WHERE o.note = 'by hand'"
     )
     text = ORDER.format(number)
-
-    url = f"/admin/shop/order/{text}/change/"
-    page = browser.get(url).text
+    page = browser.get(f"/admin/shop/order/{text}/change/").text
     assert f'name="items-0-order" value="{text}"' in page
-    lines |= {"items-INITIAL_FORMS": "1", "items-0-id": str(item), "items-0-order": text}
-    changed = send(browser, url, {"note": "by hand again", "customer": "", **lines})
-    assert "was changed successfully" in changed.text
-    assert server.sql(f"SELECT note FROM shop_order WHERE id = {number}") == [("by hand again",)]
-
     found = browser.get("/admin/shop/order/", params={"q": text}).text
     assert "1 order" in found
     assert text in found
-    assert "0 orders" in browser.get("/admin/shop/order/", params={"q": text + "x"}).text
-    history = browser.get(f"/admin/shop/order/{text}/history/").text
-    assert "Changed Note" in history or "Changed note" in history
-    kept = server.sql("SELECT DISTINCT object_id FROM django_admin_log")
-    assert (text,) in kept
-
     deleted = send(browser, f"/admin/shop/order/{text}/delete/", {"post": "yes"})
     assert "was deleted successfully" in deleted.text
     assert server.sql(f"SELECT 1 FROM shop_order WHERE id = {number}") == []
@@ -173,56 +162,6 @@ def test_forked_workers_insert_rows_by_the_thousand_and_none_twice(
     assert rows == numbers
 
 
-PLAIN = """
-SECRET_KEY = "of a test"
-INSTALLED_APPS = ["rest_framework", "django.contrib.auth", "django.contrib.contenttypes", "plain"]
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-"""
-PLAIN_MODELS = """
-from django.db import models
-
-class Order(models.Model):
-    note = models.CharField(max_length=100)
-"""
-PEAK = """
-import resource, sys
-from django.core.management import execute_from_command_line
-execute_from_command_line(["manage.py", "makemigrations", *sys.argv[1:]])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-
-
-def peak_mib(folder: Path, settings: dict[str, str], *arguments: str) -> tuple[str, float]:
-    """What makemigrations says, and the most memory that it had."""
-    command = [sys.executable, "-W", "ignore", "-c", PEAK, *arguments]
-    done = subprocess.run(
-        command, cwd=folder, env=settings, capture_output=True, text=True, check=False, timeout=240
-    )
-    assert done.returncode == 0, done.stderr
-    said, _, kib = done.stdout.strip().rpartition("\n")
-    return said, int(kib) / 1024
-
-
-def test_makemigrations_again_changes_nothing_and_takes_no_more_memory_than_without_frazil(
-    server: Postgres, tmp_path: Path
-) -> None:
-    for name, text in (("settings", PLAIN), ("models", PLAIN_MODELS), ("__init__", "")):
-        file = tmp_path / ("plain_settings.py" if name == "settings" else f"plain/{name}.py")
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text)
-    plain = {**os.environ, "DJANGO_SETTINGS_MODULE": "plain_settings"}
-    assert "Create model Order" in peak_mib(tmp_path, plain, "plain")[0]
-    said, without = peak_mib(tmp_path, plain, "plain")
-    assert "No changes" in said
-    copy = tmp_path / "shop_copy"
-    shutil.copytree(SHOP, copy, ignore=shutil.ignore_patterns("migrations", "__pycache__"))
-    assert "Create model Order" in peak_mib(copy, environment(server), "shop")[0]
-    said, ours = peak_mib(copy, environment(server), "shop")
-    assert "No changes" in said
-    assert ours - without < 64, f"{ours:.0f} MiB, and {without:.0f} MiB without frazil"
-
-
 MOVED = """
 import json, sys
 from datetime import UTC, datetime, timedelta
@@ -252,12 +191,7 @@ json.dump([list(map(str, New.objects.order_by("id"))), str(made), within.explain
 
 
 def test_a_table_with_a_sequence_is_moved_and_an_interval_uses_the_index(server: Postgres) -> None:
-    command = [sys.executable, "-W", "ignore::RuntimeWarning", "-c", MOVED]
-    done = subprocess.run(
-        command, cwd=SHOP, env=environment(server), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    rows, made, plan = json.loads(done.stdout)
+    rows, made, plan = json.loads(run(server, "ignore::RuntimeWarning", "-c", MOVED))
     old = [f"Old object ({ORDER.format(n)})" for n in (1, 2)]
     assert rows == [*old, made]  # the numbers of the sequence stay
     columns = "SELECT data_type, is_identity, column_default FROM information_schema.columns WHERE"

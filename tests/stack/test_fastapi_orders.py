@@ -15,7 +15,6 @@ import psycopg
 import pytest
 
 import frazil
-from tests.needs import needs
 from tests.servers.database import free_port
 from tests.servers.redis import Server as Store
 from tests.tools.waiting import until
@@ -23,16 +22,12 @@ from tests.tools.waiting import until
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 WORKERS = 2
-API = "fastapi_orders.api:app"
-UVICORN = ["uvicorn", API]
-PRELOADED = ["gunicorn", "--preload", "--worker-class", "uvicorn.workers.UvicornWorker"]
-PRELOADED += ["--timeout", "120", API]
 
 
 class App:
     """The running example. client: speaks HTTP to it. log: the file of what it says."""
 
-    def __init__(self, server, folder, database="orders", serve=UVICORN, claims="sqlite:"):
+    def __init__(self, server, folder, database="orders", claims="sqlite:"):
         self.server = server
         self.database = database
         self.log = folder / "log"
@@ -48,9 +43,8 @@ class App:
         server.sql(f"CREATE DATABASE {database}")
         make = [sys.executable, "-m", "fastapi_orders.models"]
         subprocess.run(make, cwd=EXAMPLES, env=environment, check=True, timeout=120)
-        command = [sys.executable, "-m", *serve, "--workers", str(WORKERS)]
-        command += ["--bind" if "gunicorn" in serve else "--port"]
-        command += [self.url.removeprefix("http://") if "gunicorn" in serve else self.port]
+        command = [sys.executable, "-m", "uvicorn", "fastapi_orders.api:app"]
+        command += ["--workers", str(WORKERS), "--port", self.url.rpartition(":")[2]]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
@@ -61,10 +55,6 @@ class App:
                 start_new_session=True,
             )
         self.client = httpx.Client(base_url=self.url, timeout=60)
-
-    @property
-    def port(self):
-        return self.url.rpartition(":")[2]
 
     def ready(self):
         assert self.process.poll() is None, self.log.read_text()
@@ -154,9 +144,7 @@ def test_ten_thousand_rows_in_one_request(app):
     ]
 
 
-def made_by_both_workers(app):
-    """The texts of IDs that clients got, among them some of each worker."""
-
+def test_two_workers_make_no_duplicate(app):
     def create(n):
         with httpx.Client(base_url=app.url, timeout=60) as client:  # a connection of its own
             single = client.post("/orders", json={"customer": f"worker {n}"}).json()["id"]
@@ -168,27 +156,8 @@ def made_by_both_workers(app):
     def both_have_served():
         with ThreadPoolExecutor(8) as pool:
             made.extend(text for texts in pool.map(create, range(40)) for text in texts)
+        # Each has a claim, and so a node number, of its own.
         return len({ORDER.unpack(ORDER.parse(text)).node for text in made}) >= WORKERS
 
-    # Each has a claim, and so a node number, of its own.
     until(both_have_served, "both workers", patience_s=180)
-    return made
-
-
-def test_two_workers_make_no_duplicate(app):
-    made = made_by_both_workers(app)
     assert len(set(made)) == len(made) >= 40 * 201
-
-
-def test_workers_of_a_preloaded_application_make_no_duplicate(server, tmp_path):
-    """Gunicorn imports the application, which opens its generator, and forks then."""
-    needs("gunicorn", "workers that are forks of a loaded application")
-    running = App(server, tmp_path, "preloaded", PRELOADED)
-    try:
-        until(running.ready, "the workers", patience_s=180)
-        made = made_by_both_workers(running)
-        assert len(set(made)) == len(made) >= 40 * 201
-        stored = running.rows("SELECT count(*), count(DISTINCT id) FROM orders")
-        assert stored == [(len(made), len(made))]
-    finally:
-        running.close()

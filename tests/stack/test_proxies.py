@@ -3,7 +3,7 @@
 import ssl
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -49,44 +49,32 @@ def nginx(place, backends):
 
 def test_nginx(tmp_path):
     """TLS, no /metrics, and no call that fails while one of two services is killed."""
-    (tmp_path / "proxy").mkdir()
-    with (
-        Server() as store,
-        Service(folder(tmp_path, "a"), config(store)) as one,
-        Service(folder(tmp_path, "b"), config(store)) as two,
-        nginx(
-            tmp_path / "proxy", [each.url.removeprefix("http://") for each in (one, two)]
-        ) as port,
-    ):
+    for name in ("proxy", "a", "b"):
+        (tmp_path / name).mkdir()
+
+    def ask():
+        reply = client.post("/v1/default/ids?n=1", headers={"Accept": "text/plain"})
+        assert reply.status_code == 200, reply.text
+        return int(reply.text)
+
+    def reached():
+        with suppress(httpx.TransportError):
+            return client.get("/readyz").status_code == 200
+
+    with ExitStack() as stack:
+        store = stack.enter_context(Server())
+        config = f'[namespaces.default]\nregistry = "{store.url}?horizon=1s"\n'
+        services = [stack.enter_context(Service(tmp_path / name, config)) for name in "ab"]
+        backends = [each.url.removeprefix("http://") for each in services]
+        port = stack.enter_context(nginx(tmp_path / "proxy", backends))
         trusted = ssl.create_default_context(cafile=str(tmp_path / "proxy" / "ca.pem"))
-        with httpx.Client(base_url=f"https://localhost:{port}", verify=trusted) as client:
-            until(lambda: reached(client), "nginx")
-            assert client.get("/metrics").status_code == 404
-            made = [ask(client) for _ in range(50)]
-            two.process.kill()
-            end = time.monotonic() + 2
-            while time.monotonic() < end or len(made) <= 100:
-                made.append(ask(client))
+        client = httpx.Client(base_url=f"https://localhost:{port}", verify=trusted)
+        stack.enter_context(client)
+        until(reached, "nginx")
+        assert client.get("/metrics").status_code == 404
+        made = [ask() for _ in range(50)]
+        services[1].process.kill()
+        end = time.monotonic() + 2
+        while time.monotonic() < end or len(made) <= 100:
+            made.append(ask())
     assert len(set(made)) == len(made)
-
-
-def folder(place, name):
-    (place / name).mkdir()
-    return place / name
-
-
-def config(store):
-    return f'[namespaces.default]\nregistry = "{store.url}?horizon=1s"\n'
-
-
-def reached(client):
-    try:
-        return client.get("/readyz").status_code == 200
-    except httpx.TransportError:
-        return False
-
-
-def ask(client):
-    reply = client.post("/v1/default/ids?n=1", headers={"Accept": "text/plain"})
-    assert reply.status_code == 200, reply.text
-    return int(reply.text)

@@ -54,12 +54,8 @@ def test_sync(database):
         session.commit()
         assert session.scalar(select(func.count(order.id.distinct()))) == ROWS + 101
         assert session.get(order, ORDER.format(one.id)) is one
-        for wrong in (2**70, -1, "1.0", "user_1hDvWfhIVbE", True):
-            with pytest.raises(StatementError, match="CodecError"):
-                session.get(order, wrong)
-        copy = insert(order).from_select(["name"], select(order.name))
-        with pytest.raises(StatementError, match="all rows would get one ID"):
-            session.execute(copy)
+        with pytest.raises(StatementError, match="CodecError"):
+            session.get(order, 2**70)
     kinds = {column["name"]: str(column["type"]) for column in inspect(engine).get_columns("lines")}
     assert kinds == {"id": "BIGINT", "order_id": "BIGINT"}
     assert inspect(engine).get_sequence_names() == []
@@ -87,8 +83,6 @@ def test_async(database, awaited):
             found = await session.scalars(select(order).where(order.id == ORDER.format(one.id)))
             assert found.one().lines[0].order_id == one.id
             assert await session.scalar(select(func.count(order.id.distinct()))) == ROWS + 2501
-            with pytest.raises(StatementError, match="CodecError"):
-                await session.get(order, 2**70)
         await engine.dispose()
         await ids.aclose() if awaited else ids.close()
 

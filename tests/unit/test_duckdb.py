@@ -24,14 +24,9 @@ def test_one_id_for_each_row(con: duckdb.DuckDBPyConnection, name: str) -> None:
         register(con, ids)
         register(con, ids)
         con.execute("create table t as select frazil_id() as id from range(5000)")
-    rows = con.execute(
-        "select id, frazil_time(id), frazil_node(id), frazil_sequence(id), frazil_text(id) from t"
-    ).fetchall()
-    assert len({row[0] for row in rows}) == 5000
-    for n, moment, *rest in rows[:99]:
-        values = ids.scheme.unpack(n)
-        assert moment.astimezone(UTC) == values.moment
-        assert rest == [values["node"], values["sequence"], ids.scheme.format(n)]
+    assert con.execute("select count(distinct id) from t").fetchall() == [(5000,)]
+    n, moment = con.execute("select id, frazil_time(id) from t limit 1").fetchall()[0]
+    assert moment.astimezone(UTC) == ids.scheme.unpack(n).moment
     kinds = con.execute("select distinct typeof(id) from t").fetchall()
     assert kinds[0][0] == ("BIGINT" if ids.scheme.signed_safe else "UBIGINT")
 

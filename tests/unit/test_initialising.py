@@ -1,7 +1,5 @@
 """``frazil.init``: what the command does, from Python."""
 
-import time
-
 import pytest
 
 import frazil
@@ -17,14 +15,6 @@ def test_a_new_namespace_has_its_first_id_at_once(monkeypatch):
         ids()
     with pytest.raises(ConfigError, match=r"'default' of sqlite:\S* already has a record"):
         frazil.init(new=True)
-
-
-def test_an_unknown_one_is_waited_for_here():
-    began_s = time.monotonic()
-    assert frazil.init("sqlite:") is True
-    assert time.monotonic() - began_s >= 1
-    with frazil.open("sqlite:") as ids:
-        ids()
 
 
 def test_if_missing_may_be_repeated():

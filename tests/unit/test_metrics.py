@@ -2,7 +2,6 @@
 
 import gc
 import os
-import sys
 import threading
 import uuid
 
@@ -13,7 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 import frazil
-from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.errors import RegistryUnavailable
 from frazil.generator.status import counts_of
 from tests.tools.forks import child
 from tests.tools.waiting import until
@@ -164,16 +163,3 @@ def test_opentelemetry(name, monkeypatch):
     assert found["frazil.claim.left"][0] == "s"
     assert 0 <= found["frazil.claim.left"][1] < 1
     assert "frazil.store.away" in found
-
-
-@pytest.mark.parametrize(
-    ("missing", "use", "error"),
-    [
-        ("prometheus_client", frazil.metrics.prometheus, "prometheus-client"),
-        ("opentelemetry.metrics", frazil.metrics.opentelemetry, "opentelemetry-api"),
-    ],
-)
-def test_what_is_missing_is_named(monkeypatch, missing, use, error):
-    monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ConfigError, match=error):
-        use()

@@ -11,7 +11,7 @@ FRAME = pl.DataFrame({"a": range(5000)})
 
 
 @pytest.mark.parametrize("name", ["icicle", "sonyflake", "tsid", "uniqueid-spread", "globalid"])
-def test_stamp_and_read(name: str) -> None:
+def test_stamp(name: str) -> None:
     with frazil.open("memory:", name, namespace=name, lead="1s") as ids:
         frame = stamp(FRAME, "id", ids)
         signed = ids.scheme.signed_safe
@@ -19,17 +19,8 @@ def test_stamp_and_read(name: str) -> None:
     assert frame["a"].to_list() == FRAME["a"].to_list()
     assert frame.columns == ["id", "a"]
     assert frame["id"].n_unique() == len(FRAME)
-    read = pl.col("id").frazil  # type: ignore[attr-defined]
-    found = frame.lazy().select(
-        time=read.time(name), node=read.node(name), sequence=read.sequence(name)
-    )
-    text = frame.select(text=read.text(name), back=read.text(name).frazil.parse(name))
-    for row, again, written in zip(
-        frame["id"].to_list()[:99], found.collect().rows(), text.rows(), strict=False
-    ):
-        values = ids.scheme.unpack(row)
-        assert again == (values.moment, values["node"], values["sequence"])
-        assert written == (ids.scheme.format(row), row)
+    text = pl.col("id").frazil.text(name)  # type: ignore[attr-defined]
+    assert frame.lazy().select(text.frazil.parse(name)).collect()["id"].equals(frame["id"])
 
 
 def test_text_needs_the_scheme_that_says_how_ids_are_shown() -> None:
@@ -76,5 +67,3 @@ def test_rows_of_the_past():
         stamped = stamp(frame, "id", past, time_column="made")
         times = stamped.select(pl.col("id").frazil.time().dt.replace_time_zone(None))
         assert times["id"].to_list() == frame["made"].to_list()
-        with pytest.raises(ConfigError, match="no column 'other'"):
-            stamp(frame, "id", past, time_column="other")

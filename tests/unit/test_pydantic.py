@@ -3,13 +3,11 @@
 import asyncio
 import json
 import re
-import subprocess
-import sys
 from typing import Annotated, Literal, NewType
 
 import httpx
 import pytest
-from fastapi import Body, FastAPI, Query
+from fastapi import Body, FastAPI
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 from pydantic_core import PydanticSerializationError
 
@@ -83,14 +81,6 @@ def api():
 
     app = FastAPI()
 
-    @app.get("/path/{one}")
-    def path(one: OrderId) -> OrderId:
-        return one
-
-    @app.get("/query")
-    def query(one: OrderId, many: Annotated[list[OrderId], Query()]) -> list[OrderId]:
-        return [one, *many]
-
     @app.post("/model")
     def model(given: Order) -> dict[str, OrderId]:
         return {"id": given.id}
@@ -102,10 +92,6 @@ def api():
     @app.post("/part")
     def part(given: Annotated[OrderId, Body(embed=True)], other: OrderId = 5) -> list[OrderId]:
         return [given, other]
-
-    @app.post("/small")
-    def small(given: Annotated[SmallId, Body(embed=True)]) -> SmallId:
-        return given
 
     return app
 
@@ -217,9 +203,3 @@ def test_what_is_annotated_is_an_int():
     for kind in (str, int | None):
         with pytest.raises(Misuse, match=r"write Annotated\[int, Id\(scheme\)\]"):
             TypeAdapter(Annotated[kind, Id(ORDER)])
-
-
-def test_without_pydantic():
-    code = "import sys; sys.modules['pydantic'] = None; import frazil.pydantic"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert 'pip install ".[pydantic]"' in done.stderr

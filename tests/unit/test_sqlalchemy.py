@@ -4,8 +4,6 @@ A value of a column has one type: what is bound, assigned or made is what comes 
 """
 
 import gc
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -215,12 +213,6 @@ def test_a_column_of_another_type_is_left_alone():
     Table("t", MetaData(), column, Column("s", String))
     assert column.default.arg is before
     assert column.autoincrement == "auto"
-
-
-def test_without_sqlalchemy():
-    code = "import sys; sys.modules['sqlalchemy'] = None; import frazil.sqlalchemy"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert 'pip install ".[sqlalchemy]"' in done.stderr
 
 
 WIDE = frazil.scheme("globalid-128")

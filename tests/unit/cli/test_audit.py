@@ -93,18 +93,6 @@ def test_planted_duplicate_is_found(tmp_path, kind, numbers):
     assert told["duplicates"] == {"count": 2, "first": [pair(20_000, ROWS - 2), pair(1, ROWS - 1)]}
 
 
-@pytest.mark.parametrize("scheme", ["tsid", "globalid-128", "uniqueid-sequential", "discord"])
-def test_duplicate_is_found_in_every_text(tmp_path, scheme):
-    made = frazil.scheme(scheme, prefix="x_")
-    tick = made.layout.tick_at(1_760_000_000_000_000)
-    texts = [made.format(made.pack(time=tick + i, node=1, sequence=2)) for i in range(8000)]
-    path = write(tmp_path, "text", [*texts, texts[7]])
-    told = found(path, "--scheme", scheme, "--prefix", "x_")
-    assert told["invalid"]["count"] == 0
-    assert told["duplicates"]["count"] == 1
-    assert told["duplicates"]["first"][0]["id"] == texts[7]
-
-
 def test_line_numbers_are_those_of_the_file(tmp_path):
     a, b = ids(2)
     path = tmp_path / "odd.csv"
@@ -240,11 +228,12 @@ def test_foreign_constants_are_found(tmp_path):
     "name", [name for name in frazil.schemes.scheme.names() if name != "chibrary-time"]
 )
 def test_fields_equal_those_of_unpack(tmp_path, name):
-    scheme = frazil.scheme(name)
+    scheme = frazil.scheme(name, prefix="x_")
     layout = scheme.layout
     end = 1 << scheme.bits
     numbers = [12345, end // 3, 67890 % end, end // 5, end - 1]
-    told = found(write(tmp_path, "text", [scheme.format(n) for n in numbers]), "--scheme", name)
+    path = write(tmp_path, "text", [scheme.format(n) for n in numbers])
+    told = found(path, "--scheme", name, "--prefix", "x_")
     values = [scheme.unpack(n) for n in numbers]
     assert told["foreign"]["count"] == sum(bool(value.foreign) for value in values)
     if layout.bits_of("node"):

@@ -24,11 +24,6 @@ def test_missing_registry(call, own_state_directory: Path):
     assert not own_state_directory.exists()
 
 
-def test_other_namespace(call):
-    call("init", "--new")
-    assert "sqlite: has no namespace 'orders'" in call("claims", "--namespace", "orders").stdout
-
-
 def test_the_suggested_command_creates_the_namespace(call):
     s = ("--scheme", "uniqueid-spread", "--field", "cluster=3")
     for words, command in (

@@ -228,13 +228,3 @@ def test_unexpected_exception_is_not_hidden(call, monkeypatch):
     monkeypatch.setattr("frazil.cli.mint.mint_request", fail)
     with pytest.raises(ZeroDivisionError):
         call("mint")
-
-
-def test_closed_pipe_shows_no_message(call, process):
-    call("init", "--new")
-    mint = process("mint", "-n", "50000000", "--lead", "1s")
-    assert mint.stdout.readline().strip().isdigit()
-    mint.stdout.close()
-    assert mint.wait(60) == 141
-    assert mint.stderr.read() == b""
-    mint.stderr.close()

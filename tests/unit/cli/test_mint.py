@@ -20,37 +20,10 @@ def new_namespace(call):
     assert call("init", "--new").exit_code == 0
 
 
-def test_one(call):
-    result = call("mint")
-    (text,) = result.stdout.splitlines()
-    assert scheme().unpack(scheme().parse(text))["sign"] == 0
-    assert result.stderr == ""
-
-
 def test_more_than_one_chunk(call, monkeypatch):
     monkeypatch.setattr(mint, "_CHUNK", 1000)
     ids = [int(line) for line in call("mint", "-n", "4321").stdout.splitlines()]
     assert len(ids) == len(set(ids)) == 4321
-
-
-def test_text_form(call):
-    call("init", "--namespace", "orders", "-s", "tsid", "--new")
-    result = call("mint", "--namespace", "orders", "-s", "tsid", "--prefix", "order_", "--check")
-    (text,) = result.stdout.splitlines()
-    assert len(text) == len("order_") + 14
-    assert scheme("tsid", prefix="order_", check=True).parse(text)
-
-
-def test_registry_by_option_and_environment(call, tmp_path, monkeypatch):
-    url = f"sqlite://{tmp_path / 'one.db'}"
-    call("init", url, "--new")
-    call("mint", "-u", url)
-    other = tmp_path / "two.db"
-    monkeypatch.setenv("FRAZIL_URL", f"sqlite://{other}")
-    assert not other.exists()
-    call("init", "--new")
-    assert call("mint").exit_code == 0
-    assert other.exists()
 
 
 @pytest.mark.parametrize("count", [1, 3, 2500])

@@ -4,12 +4,8 @@ import csv
 import gzip
 import io
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 from uuid import uuid4
 
@@ -20,7 +16,6 @@ import frazil
 from frazil.cli import main
 from frazil.cli.show.progress import progress
 from frazil.generator.local import open_request
-from frazil.schemes.scheme import scheme
 from tests.needs import needs
 
 needs("duckdb", "stamping tables")
@@ -98,22 +93,28 @@ def test_parquet_from_a_pipe_to_a_pipe(table, tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["tsid", "globalid-128", "uniqueid-spread", "discord"])
-def test_ids_are_in_the_encoding_of_the_scheme(table, scheme):
-    result = stamp(table, "--scheme", scheme, "--prefix", "row_")
-    assert result.exit_code == 0
+@pytest.mark.parametrize(
+    "look",
+    [
+        {},
+        {"encoding": "decimal", "group": 4, "check": True},
+        {"encoding": "base32", "group": 4, "check": True},
+        {"encoding": "base62", "key": "env:ROW_KEY"},
+    ],
+    ids=lambda look: look.get("encoding", "own"),
+)
+def test_ids_have_the_text_of_the_scheme(table, monkeypatch, scheme, look):
+    monkeypatch.setenv("ROW_KEY", "2b7e151628aed2a6abf7158809cf4f3c")
+    words = [word for name, value in look.items() for word in (f"--{name}", value)]
+    result = stamp(
+        table, "--scheme", scheme, "--prefix", "row_", *(w for w in words if w is not True)
+    )
+    assert result.exit_code == 0, result.stderr
     (_, *rows) = csv.reader(io.StringIO(result.stdout, newline=""))
-    made = frazil.scheme(scheme, prefix="row_")
-    assert len({made.parse(row[0]) for row in rows}) == 2
-
-
-@pytest.mark.parametrize("encoding", ["decimal", "base32"])
-def test_ids_for_people(table, encoding):
-    result = stamp(table, "--encoding", encoding, "--group", "4", "--check", "--prefix", "row_")
-    assert result.exit_code == 0
-    (_, *rows) = csv.reader(io.StringIO(result.stdout, newline=""))
-    made = frazil.scheme(encoding=encoding, prefix="row_", group=4, check=True)
-    assert [made.format(made.parse(row[0])) for row in rows] == [row[0] for row in rows]
-    assert len({row[0] for row in rows}) == 2
+    made = frazil.scheme(scheme, prefix="row_", **look)
+    numbers = [made.parse(row[0]) for row in rows]
+    assert numbers == sorted(set(numbers))
+    assert [made.format(n) for n in numbers] == [row[0] for row in rows]
 
 
 def test_gzip_in_and_out(tmp_path):
@@ -145,33 +146,6 @@ def test_existing_output_is_kept(table, tmp_path):
     assert out.read_text() == "precious"
     assert stamp(table, "-o", out, "--force").exit_code == 0
     assert out.read_text().startswith("id,name,note\n")
-
-
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signal_leaves_no_file(tmp_path, sent, code):
-    tables, temporary = tmp_path / "tables", tmp_path / "temporary"
-    for folder in (tables, temporary):
-        folder.mkdir()
-    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    start += "from frazil.cli import main; main()"
-    args = ["stamp", "-", "--format", "csv", "-o", str(tables / "out.csv"), "--url", "memory:"]
-    with subprocess.Popen(
-        [sys.executable, "-c", start, *args],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=os.environ | {"TMPDIR": str(temporary)},
-    ) as process:
-        assert process.stdin is not None
-        assert process.stderr is not None
-        process.stdin.write(b"a,b\n1,2\n")
-        process.stdin.flush()
-        while not list(tables.glob(".frazil-*.part")):
-            assert process.poll() is None
-            time.sleep(0.01)
-        process.send_signal(sent)
-        assert process.wait(20) == code
-        assert process.stderr.read().decode() == f"Stopped: {tables / 'out.csv'} was not created\n"
-    assert list(tables.iterdir()) == list(temporary.iterdir()) == []
 
 
 def test_existing_column_is_an_error(table):
@@ -220,16 +194,6 @@ def test_lead_is_a_second_or_the_horizon(table, tmp_path, monkeypatch):
     assert stamp(table, "--lead", "1h").exit_code == 2
 
 
-def test_more_rows_than_a_chunk_have_different_ids(tmp_path):
-    path = tmp_path / "in.csv"
-    path.write_text("n\n" + "".join(f"{i}\n" for i in range(50_000)))
-    result = stamp(path)
-    rows = list(csv.reader(io.StringIO(result.stdout)))[1:]
-    assert [row[1] for row in rows] == [str(i) for i in range(50_000)]
-    ids = [int(row[0]) for row in rows]
-    assert ids == sorted(set(ids))
-
-
 def test_progress_is_for_terminals(table, monkeypatch):
     assert "stamping" not in stamp(table).stderr
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -253,23 +217,3 @@ def test_without_the_packages_the_extra_is_named(table, command, monkeypatch):
     done = CliRunner().invoke(main, [command, str(table)])
     assert done.exit_code == 2
     assert 'run: pip install ".[files]"' in done.stderr
-
-
-KEY = "2b7e151628aed2a6abf7158809cf4f3c"
-
-
-def test_stamp_writes_keyed_text(call, monkeypatch, tmp_path):
-    monkeypatch.setenv("ORDER_KEY", KEY)
-    (tmp_path / "in.csv").write_text("name\n" + "a\n" * 100)
-    out = tmp_path / "out.csv"
-    key = ("--prefix", "order_", "--key", "env:ORDER_KEY")
-    assert (
-        call("stamp", str(tmp_path / "in.csv"), "-o", str(out), "--url", "memory:", *key).exit_code
-        == 0
-    )
-    ids = [line.split(",")[0] for line in out.read_text().splitlines()[1:]]
-    s = scheme(prefix="order_", key="env:ORDER_KEY")
-    numbers = [s.read(text) for text in ids]
-    assert len(numbers) == 100
-    assert numbers == sorted(set(numbers))
-    assert ids != sorted(ids)

@@ -1,6 +1,9 @@
 """What ``manage.py check`` says about the setting and the fields."""
 
 import pytest
+from django.core.checks import run_checks
+from django.db import connections
+from django.test import override_settings
 
 import frazil
 
@@ -9,9 +12,6 @@ SCHEMES = {"order": {"prefix": "order_"}, "payment": "sonyflake"}
 
 def found(deploy=False, **settings):
     """The IDs of the messages, and all of their text."""
-    from django.core.checks import run_checks
-    from django.test import override_settings
-
     with override_settings(**settings):
         messages = [
             each for each in run_checks(include_deployment_checks=deploy) if "frazil" in each.id
@@ -84,8 +84,6 @@ def test_a_separator_of_thousands_is_found(site):
 def test_a_store_that_hosts_cannot_share_is_found_before_a_deployment(
     site, monkeypatch, url, host, ids
 ):
-    from django.db import connections
-
     monkeypatch.setitem(connections.settings["default"], "HOST", host)
     assert found(deploy=True, FRAZIL=setting(url))[0] == ids
     assert found(FRAZIL=setting(url))[0] == {each for each in ids if "E001" in each}

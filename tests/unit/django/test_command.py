@@ -3,14 +3,13 @@
 from io import StringIO
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import RequestFactory, override_settings
 
 from tests.tools.waiting import until
 
 
 def run(*arguments):
-    from django.core.management import call_command
-
     out = StringIO()
     call_command("frazil", *arguments, stdout=out)
     return out.getvalue()
@@ -45,8 +44,6 @@ def test_schemes(site):
     ],
 )
 def test_what_is_wrong_is_said(site, arguments, words):
-    from django.core.management import CommandError
-
     with pytest.raises(CommandError, match=words):
         run(*arguments)
 

@@ -6,6 +6,11 @@ import pickle
 import re
 
 import pytest
+from django.apps import apps
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 import frazil
 from frazil.errors import CodecError, ConfigError
@@ -16,9 +21,6 @@ ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 
 def queries(call):
     """The statements that a call sends to the database."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     with CaptureQueriesContext(connection) as sent:
         call()
     return [query["sql"] for query in sent.captured_queries]
@@ -45,8 +47,6 @@ def test_a_child_table_has_the_key_of_its_parent(site):
 
 @pytest.mark.parametrize("wrong", [-1, 1 << 63, 1 << 70, "order_", "pay_00000000000000a1", "12"])
 def test_a_wrong_id_is_not_saved(site, wrong):
-    from django.core.exceptions import ValidationError
-
     with pytest.raises(CodecError):
         site.Order.objects.create(id=wrong)
     with pytest.raises(CodecError):
@@ -89,7 +89,9 @@ def test_a_name_a_label_and_the_default(site):
     assert str(site.Order.objects.create().id).startswith("order_")
     assert str(site.Customer.objects.create().id).startswith("customer_")
     assert str(site.Tag.objects.create().id).isdigit()
-    assert site.Customer._meta.pk.declaration.name == "site.Customer"
+    customers = site.Customer._meta.pk.declaration
+    assert customers.name == "site.Customer"
+    assert customers.generator() is customers.generator()
 
 
 def test_an_id_is_an_int_that_shows_its_text(site):
@@ -110,8 +112,6 @@ def test_an_id_is_an_int_that_shows_its_text(site):
 
 @pytest.mark.parametrize("kind", ["json", "xml", "jsonl", "yaml"])
 def test_fixtures(site, tmp_path, kind):
-    from django.core.management import call_command
-
     if kind == "yaml":
         needs("yaml", "the serializer of YAML")
     order = site.Order.objects.create(note="kept")
@@ -140,7 +140,6 @@ def test_the_table_of_migrations_is_numbered_by_the_database(site):
 
 def test_a_migration_holds_a_name_and_comes_once(site):
     """What is written is read again; the second time there is nothing to write."""
-    from django.apps import apps
     from django.db.migrations.autodetector import MigrationAutodetector
     from django.db.migrations.graph import MigrationGraph
     from django.db.migrations.questioner import MigrationQuestioner

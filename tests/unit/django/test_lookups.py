@@ -6,6 +6,8 @@ And a converter of URLs for each scheme.
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.test import override_settings
+from django.urls import Resolver404, resolve, reverse
 
 import frazil
 from frazil.errors import ConfigError
@@ -39,8 +41,6 @@ def test_it_is_a_range_of_the_index(site):
 
 
 def test_a_naive_moment_is_in_the_zone_of_the_settings(site):
-    from django.test import override_settings
-
     (order,) = orders_at(site, START)
     naive = datetime(2026, 1, 1, 2)  # noqa: DTZ001
     for zoned in (True, False):
@@ -66,8 +66,6 @@ def test_anything_else_is_refused(site, wrong):
 
 
 def test_a_url_holds_the_text_and_a_view_gets_the_id(site):
-    from django.urls import resolve, reverse
-
     order = site.Order.objects.create()
     url = f"/orders/{order.id}/"
     assert (
@@ -94,7 +92,5 @@ def test_a_url_holds_the_text_and_a_view_gets_the_id(site):
     ],
 )
 def test_another_text_is_no_url(site, path):
-    from django.urls import Resolver404, resolve
-
     with pytest.raises(Resolver404):
         resolve(path)

@@ -1,19 +1,25 @@
 """A project that had keys of the database: they are still found, and new ones are IDs."""
 
-import pytest
+from io import StringIO
 
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.core.management import call_command
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.test import override_settings
+from django.test.utils import setup_test_environment, teardown_test_environment
+
+from frazil.django.declared import declarations, declared
 from frazil.errors import CodecError, ConfigError
 
 
 @pytest.fixture
 def settings_of():
-    from django.test import override_settings
-
     used = []
 
     def use(general=None, **changed):
-        from django.conf import settings
-
         schemes = settings.FRAZIL["schemes"] | changed
         used.append(
             override_settings(FRAZIL=settings.FRAZIL | (general or {}) | {"schemes": schemes})
@@ -32,8 +38,6 @@ def settings_of():
      {"old_keys": 10**11, "encoding": "base62"}],
 )  # fmt: skip
 def test_keys_that_could_be_ids_are_refused(site, settings_of, entry):
-    from frazil.django.declared import declarations
-
     settings_of(order=entry)
     with pytest.raises(ConfigError):
         declarations()
@@ -45,9 +49,6 @@ def test_a_wrong_text_is_no_row(site, settings_of):
     with pytest.raises(CodecError):
         site.Order.objects.filter(pk="x").exists()
     settings_of({"wrong_text": "no row"})
-    from django.http import Http404
-    from django.shortcuts import get_object_or_404
-
     with pytest.raises(Http404):
         get_object_or_404(site.Order, pk="x")
     orders, items = site.Order.objects, site.Item.objects
@@ -65,10 +66,6 @@ def test_a_wrong_text_is_no_row(site, settings_of):
 
 
 def test_tests_take_no_claims_of_the_project_s_store(site, settings_of):
-    from django.test.utils import setup_test_environment, teardown_test_environment
-
-    from frazil.django.declared import declared
-
     settings_of({"url": "redis://127.0.0.1:1"})
     assert str(declared("order").request().url).startswith("redis:")
     setup_test_environment()
@@ -82,8 +79,6 @@ def test_tests_take_no_claims_of_the_project_s_store(site, settings_of):
 
 
 def test_an_app_that_keeps_the_keys_of_the_database(site, monkeypatch):
-    from django.apps import apps
-
     from frazil.django.checks import check_apps
 
     assert check_apps() == []
@@ -98,10 +93,6 @@ def test_an_app_that_keeps_the_keys_of_the_database(site, monkeypatch):
 
 
 def test_init_sets_up_all_namespaces(site, settings_of, tmp_path):
-    from io import StringIO
-
-    from django.core.management import call_command
-
     from frazil.django.checks import check_namespaces
 
     settings_of({"url": f"sqlite:{tmp_path}/claims.db"})

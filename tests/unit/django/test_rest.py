@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from frazil.errors import ConfigError
+
 
 def serializer_of(model, **options):
     from rest_framework import serializers
@@ -90,7 +92,6 @@ def test_a_field_without_a_scheme_says_what_to_write(site):
     from rest_framework import serializers
 
     from frazil.django.rest import IdField
-    from frazil.errors import ConfigError
 
     class Made(serializers.ModelSerializer):
         note = IdField()
@@ -161,7 +162,6 @@ def test_what_no_field_wrote_is_a_text_too(site):
 
 def test_the_answer_of_a_view_has_texts(site):
     from django.db.models import F, Max
-    from rest_framework.request import Request
     from rest_framework.response import Response
     from rest_framework.test import APIRequestFactory
     from rest_framework.views import APIView
@@ -169,23 +169,16 @@ def test_the_answer_of_a_view_has_texts(site):
     customer = site.Customer.objects.create()
     order = site.Order.objects.create(customer=customer)
     orders = site.Order.objects
-
-    class View(APIView):
-        def get(self, request: Request) -> Response:
-            return Response(
-                {
-                    "values": orders.values(
-                        "id", "customer", "customer_id", other=F("customer__id")
-                    ),
-                    "list": orders.values_list("id", flat=True),
-                    "last": orders.aggregate(last=Max("id")),
-                    "id": order.pk,
-                    "number": int(order.pk),
-                }
-            )
-
+    answer = {
+        "values": orders.values("id", "customer", "customer_id", other=F("customer__id")),
+        "list": orders.values_list("id", flat=True),
+        "last": orders.aggregate(last=Max("id")),
+        "id": order.pk,
+        "number": int(order.pk),
+    }
+    view = type("View", (APIView,), {"get": lambda _self, _request: Response(answer)})
     text, buyer = str(order.id), str(customer.id)
-    reply = View.as_view()(APIRequestFactory().get("/", HTTP_ACCEPT="application/json")).render()
+    reply = view.as_view()(APIRequestFactory().get("/", HTTP_ACCEPT="application/json")).render()
     assert json.loads(reply.content) == {
         "values": [{"id": text, "customer": buyer, "customer_id": buyer, "other": buyer}],
         "list": [text],

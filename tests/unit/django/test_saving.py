@@ -3,6 +3,9 @@
 import json
 
 import pytest
+from django.apps import apps
+from django.core import serializers
+from django.db import IntegrityError, transaction
 
 
 def test_a_forced_update_without_a_key(site):
@@ -10,11 +13,6 @@ def test_a_forced_update_without_a_key(site):
         site.Order().save(force_update=True)
     with pytest.raises(ValueError, match="Cannot force an update"):
         site.Order().save(update_fields=["note"])
-
-
-def test_the_field_has_no_default(site):
-    assert not site.Order._meta.pk.has_default()
-    assert site.Order().pk is None
 
 
 def test_many_with_conflicts_get_no_key_that_no_row_has(site):
@@ -34,8 +32,6 @@ def test_many_with_conflicts_get_no_key_that_no_row_has(site):
 
 
 def test_many_that_fail_have_no_key(site):
-    from django.db import IntegrityError, transaction
-
     site.Code.objects.create(text="a")
     some = [site.Code(text="a")]
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -44,8 +40,6 @@ def test_many_that_fail_have_no_key(site):
 
 
 def test_a_fixture_without_keys_is_loaded(site):
-    from django.core import serializers
-
     text = json.dumps([{"model": "site.tag", "fields": {"name": "a"}}])
     for each in serializers.deserialize("json", text):
         each.save()
@@ -53,7 +47,5 @@ def test_a_fixture_without_keys_is_loaded(site):
 
 
 def test_ready_twice(site, recwarn):
-    from django.apps import apps
-
     apps.get_app_config("frazil").ready()
     assert not recwarn.list

@@ -4,14 +4,12 @@ The alphabets are the published ones, and sort as their values do.
 """
 
 import re
-import subprocess
-import sys
 import uuid
 
 import pytest
 
 from frazil.errors import CodecError, ConfigError
-from frazil.schemes.alphabet import CHECKS, DIGITS, digit_values
+from frazil.schemes.alphabet import CHECKS, DIGITS
 from frazil.schemes.codec import Codec
 
 
@@ -24,14 +22,6 @@ def test_uuid_is_the_text_of_pythons() -> None:
     texts = [codec.encode(n) for n in (5, 2**127)]
     assert codec.encode_array(codec.decode_array(texts)).tolist() == [t.encode() for t in texts]
     assert not re.search(codec.pattern, "order_" + UUID.replace("-", ""))
-
-
-def test_every_check_symbol_is_written_and_read() -> None:
-    codec = Codec("base32", 11, check=True)
-    assert (
-        "".join(codec.encode(n)[-1] for n in range(37)) == "0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U"
-    )
-    assert [codec.decode(codec.encode(n).lower()) for n in range(37)] == list(range(37))
 
 
 @pytest.mark.parametrize(
@@ -48,21 +38,17 @@ def test_prefix_that_could_be_mistaken(prefix: str) -> None:
     ("arguments", "options", "word"),
     [
         (("base64", 64), {}, "base62"),
-        (("bytes", 64), {}, "base62"),
         (("hex", 0), {}, "128"),
         (("hex", 129), {}, "128"),
         (("hex", True), {}, "128"),
         (("alphabet:ab", 64), {"check": True}, "base32"),
         (("alphabet:", 64), {}, "2 or more different"),
-        (("alphabet:0", 64), {}, "2 or more different"),
         (("alphabet:ABA", 64), {}, "2 or more different"),
         (("alphabet:AB-", 64), {}, "2 or more different"),
-        (("alphabet:AB_", 64), {}, "2 or more different"),
         (("alphabet:ABé", 64), {}, "2 or more different"),
         (("BCDFGH", 64), {}, "'alphabet:'"),
         (("hex", 64), {"prefix": None}, "order_"),
         (("uuid", 64), {}, "'uuid7'"),
-        (("uuid", 127), {}, "'uuid7'"),
         (("uuid", 128), {"check": True}, "base32"),
     ],
 )
@@ -88,41 +74,36 @@ WRONG = [
     (("uuid", 128, "id_", False), "id_" + UUID[:8] + "_" + UUID[9:], 11, "has '-' here"),
     (("decimal", 64, "", False), "", 0, "missing"),
     (("decimal", 64, "", False), "00", 0, "leading zeros"),
-    (("decimal", 64, "", False), "017", 0, "leading zeros"),
     (("decimal", 64, "", False), "+1", 0, "not a character"),
-    (("decimal", 64, "", False), "-1", 0, "not a character"),
     (("decimal", 64, "", False), "1_0", 1, "not a character"),
-    (("decimal", 64, "", False), " 1", 0, "not a character"),
     (("decimal", 64, "", False), "1\n", 1, "not a character"),
     (("decimal", 64, "", False), "1\0", 1, "not a character"),
     (("decimal", 64, "", False), "1\u0663", 1, "not a character"),
     (("decimal", 64, "", False), "18446744073709551616", 19, "largest"),
     (("decimal", 64, "", False), "28446744073709551615", 0, "largest"),
     (("decimal", 64, "", False), "184467440737095516150", 20, "must end"),
-    (("decimal", 8, "", False), "256", 2, "largest"),
+    (("decimal", 64, "", True), "142515229349747507324", 19, "the check characters do not fit"),
+    (("decimal", 64, "", True), "1425152293497475073x3", 19, "not a character"),
+    (("decimal", 64, "", True), "23", 0, "the number is missing"),
+    (("decimal", 64, "", True), "0123", 0, "no leading zeros"),
+    (("decimal", 64, "", True), "12345678901234567890123", 22, "must end after 22"),
+    (("decimal", 64, "", True), "1844674407370955161697", 19, "larger than"),
     (("hex", 64, "", False), "07617B3c4e802000", 5, "did you mean b"),
     (("hex", 64, "", False), "0x617b3c4e802000", 1, "not a character"),
     (("hex", 64, "", False), "7617b3c4e802000", 15, "ends after 15 of 16"),
-    (("hex", 64, "", False), "07617b3c4e8020000", 16, "must end"),
-    (("hex", 64, "", False), "07617b3c4e8020_0", 14, "not a character"),
     (("hex", 63, "", False), "8000000000000000", 0, "largest"),
     (("base62", 47, "", False), "2Vzn-E2i", 4, "not a character"),
     (("base62", 47, "", False), "2VznWE2", 7, "ends after"),
-    (("base62", 47, "", False), "2VznWE2i,", 8, "must end"),
     (("base62", 47, "", False), "dxlGgaI4", 7, "largest"),
-    (("base62", 47, "", False), "zzzzzzzz", 0, "largest"),
     (("base58", 64, "", False), "1111111111l", 10, "leaves out"),
     (("base58", 64, "", False), "jpXCZedGfVR", 10, "largest"),
     (("base32", 64, "", False), "0000000000O00", 10, "did you mean 0"),
     (("base32", 64, "", False), "000000000000i", 12, "did you mean 1"),
-    (("base32", 64, "", False), "L000000000000", 0, "did you mean 1"),
     (("base32", 64, "", False), "U000000000000", 0, "did you mean V"),
     (("base32", 64, "", False), "g000000000000", 0, "largest"),
     (("base32", 64, "", False), "\u017f000000000000", 0, "not a character"),
     (("base32", 11, "", True), "16JE", 3, "misread"),
-    (("base32", 11, "", True), "17JD", 3, "misread"),
     (("base32", 11, "", True), "16J", 3, "ends after"),
-    (("base32", 11, "", True), "16J!", 3, "not a character"),
     (("base32", 11, "", True), "16JO", 3, "did you mean 0"),
     (("base32", 11, "", True), "16JDD", 4, "must end"),
     (("base32", 11, "", True), "00\u017f1", 2, "not a character"),
@@ -131,10 +112,8 @@ WRONG = [
     (("hex", 8, "order_", False), "", 0, "begin with 'order_'"),
     (("hex", 8, "order_", False), "Order_ff", 0, "begin with 'order_'"),
     (("hex", 8, "order_", False), "order-ff", 5, "begin with 'order_'"),
-    (("hex", 8, "order_", False), "order_", 6, "ends after"),
     (("hex", 8, "order_", False), "order_fg", 7, "not a character"),
     (("decimal", 8, "order_", False), "order_", 6, "missing"),
-    (("decimal", 8, "order_", False), "order_00", 6, "leading zeros"),
     (("base32", 5, "o_", True), "o_", 2, "ends after"),
 ]
 
@@ -194,26 +173,8 @@ def test_raw_bytes() -> None:
         codec.from_bytes("\0" * 6)  # type: ignore[arg-type]
 
 
-def test_without_numpy_the_error_names_the_extra() -> None:
-    code = (
-        "import sys; sys.modules['numpy'] = None\n"
-        "from frazil.schemes.codec import Codec\n"
-        "try: Codec('hex', 8).decode_array(['07'])\n"
-        "except Exception as error: print(type(error).__name__, error)\n"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.startswith("ConfigError")
-    assert 'pip install ".[numpy]"' in run.stdout
-
-
 def test_published_alphabets() -> None:
     assert DIGITS["base32"] == "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
     assert DIGITS["base58"] == "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
     assert DIGITS["base62"] == "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
     assert CHECKS == "0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U"
-
-
-def test_only_base32_reads_either_case() -> None:
-    assert digit_values("base32")["z"] == digit_values("base32")["Z"] == 31
-    assert digit_values("base62")["z"] != digit_values("base62")["Z"]
-    assert "A" not in digit_values("hex")

@@ -143,12 +143,8 @@ def test_a_small_layout_is_refused() -> None:
     with pytest.raises(ConfigError, match="19 bits are too few") as caught:
         scheme("node:9 sequence:10", key=OLD)
     assert caught.value.limit == 20
-    assert (
-        scheme("node:10 sequence:10", key=OLD).parse(
-            scheme("node:10 sequence:10", key=OLD).format(7)
-        )
-        == 7
-    )
+    s = scheme("node:10 sequence:10", key=OLD)
+    assert s.parse(s.format(7)) == 7
 
 
 def shown(value: object) -> list[str]:
@@ -253,19 +249,6 @@ def test_samples_of_nist(sample: dict[str, Any]) -> None:
     tweak = bytes.fromhex(sample["tweak"])
     assert ff1.encrypt(sample["plaintext"], tweak=tweak) == sample["ciphertext"]
     assert ff1.decrypt(sample["ciphertext"], tweak=tweak) == sample["plaintext"]
-
-
-def test_there_are_nine_samples() -> None:
-    assert [sample["sample"] for sample in SAMPLES] == list(range(1, 10))
-    assert sorted(len(sample["key"]) * 4 for sample in SAMPLES) == [128] * 3 + [192] * 3 + [256] * 3
-
-
-@pytest.mark.long
-def test_a_whole_domain_is_a_permutation() -> None:
-    cipher = NumberCipher(bytes(16), 20, b"")
-    images = cipher.each(np.arange(1 << 20, dtype=np.uint64), decrypt=False)
-    assert len(np.unique(images)) == 1 << 20
-    assert int(images.max()) == (1 << 20) - 1
 
 
 def test_threads_share_a_cipher() -> None:

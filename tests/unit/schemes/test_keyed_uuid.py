@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -168,9 +167,3 @@ def test_clients_and_columns_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
         link.execute(table.insert(), [{"id": s.uuid(N)}])
         assert link.scalars(select(table.c.id).where(table.c.id == s.uuid(N))).all() == [N]
     engine.dispose()
-
-
-def test_a_column_of_uuids_is_read() -> None:
-    s = keyed()
-    numbers = np.arange(5, dtype=np.uint64)
-    assert s.parse_many(s.format_many(numbers)).tolist() == numbers.tolist()

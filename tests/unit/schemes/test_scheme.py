@@ -222,10 +222,7 @@ def test_an_unknown_name_is_refused_with_the_known_names() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"encoding": "base64"},
         {"encoding": ""},
-        {"prefix": "order"},
-        {"encoding": "alphabet:ab", "check": True},
         {"shuffle": "hello"},
         {"shuffle": "table:1,0"},
         {"shuffle": Shuffle((1, 0))},

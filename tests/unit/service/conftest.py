@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -99,9 +100,27 @@ class Service:
         """The port for Redis clients."""
         return int(self.wait_for("listening for redis clients")["port"])
 
+    @property
+    def resident(self) -> int:
+        """The resident memory of the process, in bytes."""
+        status = Path(f"/proc/{self.process.pid}/status")
+        if not status.exists():
+            pytest.skip("how much memory another process has is read from /proc")
+        return int(status.read_text().partition("VmRSS:")[2].split()[0]) << 10
+
     def dialled(self, port: int = 0) -> socket.socket:
         """A connection for HTTP, or to another port."""
         return socket.create_connection(("127.0.0.1", port or self.port), timeout=20)
+
+    def said(self, *pieces: bytes, port: int = 0) -> bytes:
+        """All that comes after these bytes, which are sent apart, until the connection ends."""
+        with self.dialled(port) as wire:
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with suppress(ConnectionError):
+                for piece in pieces:
+                    wire.sendall(piece)
+                    time.sleep(0.02 * (len(pieces) > 1))
+            return rest_of(wire)
 
     def stop(self, how: int = signal.SIGTERM) -> int:
         """Send a signal, and return the exit code."""
@@ -137,6 +156,19 @@ def rest_of(wire: socket.socket) -> bytes:
         while part := wire.recv(65_536):
             answer += part
     return answer
+
+
+def refused(folder: Path, config: str, *options: str) -> str:
+    """What a service says, as one line, that ends with an error at its start."""
+    file = folder / "frazil.toml"
+    file.write_text(config, encoding="utf-8")
+    command = [sys.executable, "-c", START, "serve", "--config", str(file), "--port", "0", *options]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    return " ".join(done.stderr.split())
 
 
 @pytest.fixture

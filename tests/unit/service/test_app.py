@@ -56,16 +56,6 @@ def problem(reply, status, kind):
 
 @pytest.mark.parametrize("name", SCHEMES)
 class TestEveryNamespace:
-    def test_one(self, client, name):
-        reply = client.get(f"/v1/{name}/id")
-        assert reply.status_code == 200
-        body = reply.json()
-        assert body["namespace"] == name
-        assert body["scheme"] == SCHEMES[name].name
-        assert isinstance(body["id"], str)
-        n = SCHEMES[name].parse(body["id"])
-        assert SCHEMES[name].unpack(n).foreign == ()
-
     def test_many_in_three_ways(self, client, name):
         scheme = SCHEMES[name]
         json_reply = client.post(f"/v1/{name}/ids", params={"n": 500})
@@ -89,11 +79,14 @@ class TestEveryNamespace:
         assert len(ids) == len(set(ids)) == 1500
 
     def test_inspect(self, client, name):
-        text = client.get(f"/v1/{name}/id").json()["id"]
+        made = client.get(f"/v1/{name}/id").json()
+        text = made["id"]
         body = client.get(f"/v1/{name}/inspect/{text}").json()
         n = SCHEMES[name].parse(text)
         values = SCHEMES[name].unpack(n)
-        assert (body["namespace"], body["scheme"]) == (name, SCHEMES[name].name)
+        assert values.foreign == ()
+        for told in (made, body):
+            assert (told["namespace"], told["scheme"]) == (name, SCHEMES[name].name)
         assert (body["id"], body["number"]) == (text, str(n))
         assert {f["name"]: int(f["value"]) for f in body["fields"]} == dict(values)
         assert "".join(span["digits"] for span in body["spans"]) == f"{n:0{SCHEMES[name].bits}b}"
@@ -137,26 +130,58 @@ def test_accept(client, accept, kind):
     assert reply.headers["content-type"] == kind
 
 
+WINDOW = "/v1/plain/window?from="
+BAD, NOT_THERE, METHOD = (
+    (400, "bad-request"),
+    (404, "unknown-namespace"),
+    (405, "method-not-allowed"),
+)
+
+
+@pytest.mark.parametrize(
+    ("request_", "problem_"),
+    [
+        (f"GET {WINDOW}2026-01-01", BAD),
+        (f"GET {WINDOW}yesterday&to=2026-01-01", BAD),
+        (f"GET {WINDOW}2026-01-01T00:00:00&to=2026-01-02", BAD),
+        (f"GET {WINDOW}2026-01-02&to=2026-01-01", BAD),
+        (f"GET {WINDOW}0001-01-01T00:00:00%2B23:59&to=2026-01-01", BAD),
+        (f"GET {WINDOW}2026-01-01&to=9999-12-31", BAD),
+        ("GET /v1/spread/window?from=2026-01-01&to=2026-01-02", BAD),
+        ("GET /v1/plain/id?nubmer=1", BAD),
+        ("GET /v1/short/id?number=1&number=1", BAD),
+        ("GET /v1/plain/id?" + "&".join("a=1" for _ in range(99)), BAD),
+        ("GET /v1/plain/id?%ff=1", BAD),
+        ("GET /v1/nope/id", NOT_THERE),
+        ("GET /v1/nope/window", NOT_THERE),
+        ("GET /v1/PLAIN/id", NOT_THERE),
+        ("POST /v1/plain/id", METHOD),
+        ("DELETE /v1/plain/id", METHOD),
+        ("GET /v1/plain/ids", METHOD),
+        ("GET /v1/plan", METHOD),
+        ("PUT /v1/layouts", METHOD),
+    ],
+)
+def test_requests_that_no_route_answers(client, request_, problem_):
+    method, path = request_.split(" ")
+    reply = client.request(method, path)
+    body = problem(reply, *problem_)
+    assert problem_ != BAD or body["namespace"] in path
+    allowed = "POST" if method == "GET" else "GET"
+    assert problem_ != METHOD or allowed in reply.headers["allow"]
+    assert "nubmer" not in path or "number" in body["detail"]
+
+
 @pytest.mark.parametrize("accept", ["text/html", "application/json;q=0", "*/*;q=nan", ";;,,q="])
 def test_not_acceptable(client, accept):
     problem(client.get("/v1/plain/id", headers={"Accept": accept}), 406, "not-acceptable")
 
 
-@pytest.mark.parametrize(
-    ("name", "params"),
-    [
-        ("plain", {"from": "2026-01-01"}),
-        ("plain", {"from": "yesterday", "to": "2026-01-01"}),
-        ("plain", {"from": "2026-01-01T00:00:00", "to": "2026-01-02"}),
-        ("plain", {"from": "2026-01-02", "to": "2026-01-01"}),
-        ("plain", {"from": "0001-01-01T00:00:00+23:59", "to": "2026-01-01"}),
-        ("plain", {"from": "2026-01-01", "to": "9999-12-31"}),
-        ("spread", {"from": "2026-01-01", "to": "2026-01-02"}),
-    ],
-)
-def test_wrong_windows(client, name, params):
-    body = problem(client.get(f"/v1/{name}/window", params=params), 400, "bad-request")
-    assert body["namespace"] == name
+def test_a_strange_host_is_refused(client):
+    """DNS rebinding: a page whose host name resolves to 127.0.0.1 must not reach the service."""
+    problem(client.get("/v1/plain/id", headers={"Host": "evil.example"}), 421, "wrong-host")
+    for host in ("localhost:1", "127.0.0.1", "[::1]:80", "LOCALHOST"):
+        assert client.get("/v1/plain/id", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "99999999999999999999", "0123", "%00", "a%2Fb", "🂡"])
@@ -176,57 +201,13 @@ def test_a_body_that_is_too_large(client):
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "allowed"),
-    [
-        ("POST", "/v1/plain/id", "GET"),
-        ("DELETE", "/v1/plain/id", "GET"),
-        ("GET", "/v1/plain/ids", "POST"),
-        ("GET", "/v1/plan", "POST"),
-        ("PUT", "/v1/layouts", "GET"),
-    ],
-)
-def test_wrong_methods(client, method, path, allowed):
-    reply = client.request(method, path)
-    problem(reply, 405, "method-not-allowed")
-    assert allowed in reply.headers["allow"]
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/console",
-        "/console/",
-        "/console/../app",
-        "/v1",
-        "/v1/plain",
-        "/v1/plain/id/",
-    ],
+    "path", ["/console", "/console/", "/console/../app", "/v1", "/v1/plain", "/v1/plain/id/"]
 )
 def test_nothing_there(client, path):
     reply = client.get(path)
     assert reply.status_code == 404
     assert reply.headers["content-type"] == "application/problem+json"
     assert reply.headers["x-content-type-options"] == "nosniff"
-
-
-@pytest.mark.parametrize("path", ["/v1/nope/id", "/v1/nope/window", "/v1/PLAIN/id"])
-def test_unknown_namespaces(client, path):
-    problem(client.get(path), 404, "unknown-namespace")
-
-
-def test_unknown_parameters_are_errors(client):
-    body = problem(client.get("/v1/plain/id?nubmer=1"), 400, "bad-request")
-    assert "number" in body["detail"]
-    problem(client.get("/v1/short/id?number=1&number=1"), 400, "bad-request")
-    problem(client.get("/v1/plain/id?" + "&".join("a=1" for _ in range(99))), 400, "bad-request")
-    problem(client.get("/v1/plain/id?%ff=1"), 400, "bad-request")
-
-
-def test_a_strange_host_is_refused(client):
-    """DNS rebinding: a page whose host name resolves to 127.0.0.1 must not reach the service."""
-    problem(client.get("/v1/plain/id", headers={"Host": "evil.example"}), 421, "wrong-host")
-    for host in ("localhost:1", "127.0.0.1", "[::1]:80", "LOCALHOST"):
-        assert client.get("/v1/plain/id", headers={"Host": host}).status_code == 200
 
 
 def test_health(client):
@@ -246,18 +227,8 @@ def test_metrics(client):
     client.post("/v1/plain/ids?n=10")
     client.get("/v1/plain/id")
     assert issued() == before + 11
-    text = client.get("/metrics").text
-    for name in (
-        "frazil_waits_total",
-        "frazil_failures_total",
-        "frazil_lead_seconds",
-        "frazil_claim_left_seconds",
-        "frazil_registry_trouble_seconds",
-        "frazil_exhaustion_seconds",
-        "frazil_renew_failures_total",
-        'frazil_http_replies_total{door="id",status="200",worker="0"}',
-    ):
-        assert name in text
+    replies = 'frazil_http_replies_total{door="id",status="200",worker="0"}'
+    assert replies in client.get("/metrics").text
 
 
 def test_openapi_names_every_route(client):
@@ -290,8 +261,8 @@ def test_a_client_that_disconnects_gets_no_more_ids_made(client):
         next(reply.iter_raw())
     counts = [began]
     while len(counts) < 3 or counts[-1] != counts[-2]:  # until no more are made
-        assert len(counts) < 20
-        time.sleep(3)
+        assert len(counts) < 60
+        time.sleep(1)
         counts.append(issued_short(client))
     assert counts[-1] > began
 

@@ -7,17 +7,18 @@ import pytest
 from frazil.layout.drawing import COLOURS
 from frazil.layout.field import ROLES
 from frazil.service.console import pages
-from tests.unit.service.conftest import Service
 
 FILES = sorted(pages())
 TEXTS = {path: page.body.decode() for path, page in pages().items()}
 LINKS = re.compile(r"""(?:href|src)="(console/[^"]+)"|from "\./([^"]+)";""")
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("console"), "") as service:
-        yield service.client
+CONFIG = ""
+
+
+@pytest.fixture
+def client(service):
+    return service.client
 
 
 def test_there_is_a_page():

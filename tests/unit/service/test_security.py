@@ -4,9 +4,11 @@ import json
 import re
 
 import pytest
+from click.testing import CliRunner
 
+from frazil.cli import main
 from frazil.service.tokens import hash_of
-from tests.unit.service.conftest import rest_of, token
+from tests.unit.service.conftest import token
 
 ALL, ISSUE, INSPECT, ADMIN, OTHER, OLD = (
     f"frazil_{name}" for name in ("all", "issue", "inspect", "admin", "other", "old")
@@ -69,7 +71,7 @@ def test_a_refusal_does_not_show_whether_a_namespace_exists(service, method, res
         re.sub(
             rb"\r\ndate: [^\r]*|(?<=['\"])" + name.encode() + rb"(?=['\"])",
             b"",
-            raw(service, f"{method} /v1/{name}/{rest} HTTP/1.1\r\n{head}".encode()),
+            service.said(f"{method} /v1/{name}/{rest} HTTP/1.1\r\n{head}".encode()),
         )
         for name in ("b", "z")
     )
@@ -106,13 +108,6 @@ def test_no_cross_origin_reading(service):
     assert not [name for name in reply.headers if name.startswith("access-control")]
     asked = {**headers, "Access-Control-Request-Method": "POST"}
     assert service.client.options("/v1/a/ids", headers=asked).status_code == 405
-
-
-def raw(service, data):
-    """The reply to raw bytes, after which the connection ends."""
-    with service.dialled() as wire:
-        wire.sendall(data)
-        return rest_of(wire)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +153,7 @@ def test_no_header_is_injected(service, path):
 def test_path_tricks(service, path):
     """With a token for namespace ``a``, and paths that no client library sends."""
     auth = f"Host: x\r\nConnection: close\r\nAuthorization: Bearer {ISSUE}\r\n\r\n"
-    answer = raw(service, f"GET {path} HTTP/1.1\r\n{auth}".encode())
+    answer = service.said(f"GET {path} HTTP/1.1\r\n{auth}".encode())
     assert int(answer.split(b" ", 2)[1]) in {400, 403, 404}
 
 
@@ -192,19 +187,11 @@ def test_any_host_without_tokens(start):
 
 
 def test_an_open_service_is_refused(tmp_path):
-    from click.testing import CliRunner
-
-    from frazil.cli import main
-
     result = CliRunner().invoke(main, ["serve", "memory:", "--host", "0.0.0.0", "--port", "0"])
     assert result.exit_code == 2
     assert "--without-tokens" in result.output
 
 
 def test_a_new_token_and_its_hash():
-    from click.testing import CliRunner
-
-    from frazil.cli import main
-
     made, digest = CliRunner().invoke(main, ["serve", "--new-token"]).output.splitlines()
     assert digest == f'hash = "{hash_of(made.removeprefix("token: "))}"'

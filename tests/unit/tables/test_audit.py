@@ -74,7 +74,15 @@ def test_a_column_that_is_not_there() -> None:
         check_audited("id", {"k": "int64", "v": "int64"})
 
 
-SCHEMES = ["icicle", "tsid", "sonyflake", "uniqueid-sequential", "js53"]
+SCHEMES = [
+    "icicle",
+    "tsid",
+    "sonyflake",
+    "uniqueid-sequential",
+    "uniqueid-spread",
+    "js53",
+    "globalid",
+]
 
 
 def numbers(scheme: Scheme) -> list[int]:

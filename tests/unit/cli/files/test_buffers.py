@@ -1,14 +1,9 @@
-"""Arrays of numpy and Arrow over the same memory, and no pandas for them."""
+"""numpy and Arrow share the memory of IDs, and for that they need no pandas."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pytest
-
-from frazil.cli.new_ids import as_arrow, one_text
 from tests.needs import needs
 
 COMMANDS = """
@@ -34,19 +29,6 @@ for name in ("csv", "parquet", "jsonl", "arrow"):
     ):
         print(CliRunner().invoke(main, words.split()).exit_code)
 """
-
-
-@pytest.mark.parametrize("kind", [np.uint64, np.int64, np.int32])
-def test_numbers(kind: type) -> None:
-    numbers = np.arange(20)[3:].astype(kind)
-    assert as_arrow(numbers).equals(pa.array(numbers))
-    some = as_arrow(numbers, numbers % 3 == 0)
-    assert some.to_pylist() == [int(each) if each % 3 == 0 else None for each in numbers]
-
-
-def test_a_text_is_a_scalar() -> None:
-    assert one_text("a, b").as_py() == "a, b"
-    assert one_text("").as_py() == ""
 
 
 def test_stamp_and_audit_do_not_import_pandas(tmp_path: Path) -> None:

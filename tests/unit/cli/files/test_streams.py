@@ -80,23 +80,26 @@ def test_utf16_is_an_error(tmp_path):
         stamped(put(tmp_path, "a,b\n".encode("utf-16")), "csv", "csv")
 
 
-def test_missing_file_is_an_error(tmp_path):
+def test_a_place_that_is_missing_is_an_error(tmp_path):
+    none = str(tmp_path / "none" / "x")
     with pytest.raises(
         ConfigError, match=r"No such file or directory; name a file that .*, or - for"
     ):
-        Source(str(tmp_path / "none")).packing()
+        Source(none).packing()
+    with (
+        pytest.raises(ConfigError, match=r"cannot write .*: No such file"),
+        open_output(none, [], force=False),
+    ):
+        pass
 
 
 def test_output_appears_at_the_end_or_not_at_all(tmp_path):
-    path = tmp_path / "out"
-    source = [str(put(tmp_path, ""))]
-    if source:
-        with open_output(str(path), source, force=False) as file:
-            file.write(b"whole")
-            assert not path.exists()
-        assert path.read_bytes() == b"whole"
-        with pytest.raises(ZeroDivisionError), open_output(str(path), source, force=True) as file:
-            file.write(b"%d" % (1 // 0))
+    path, source = tmp_path / "out", [str(put(tmp_path, ""))]
+    with open_output(str(path), source, force=False) as file:
+        file.write(b"whole")
+        assert not path.exists()
+    with pytest.raises(ZeroDivisionError), open_output(str(path), source, force=True) as file:
+        file.write(b"%d" % (1 // 0))
     assert path.read_bytes() == b"whole"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in", "out"]
 
@@ -135,15 +138,6 @@ def test_output_is_never_the_input(tmp_path, name):
     ):
         pass
     assert path.read_text() == "a"
-
-
-def test_output_in_a_missing_folder(tmp_path):
-    source = [str(put(tmp_path, ""))]
-    with (
-        pytest.raises(ConfigError, match=r"cannot write .*: No such file"),
-        open_output(str(tmp_path / "no" / "out"), source, force=False),
-    ):
-        pass
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])

@@ -34,22 +34,19 @@ def shards(call, url):
 
 
 class TestInit:
-    def test_one_server(self, call, servers, url):
+    def test_one_server(self, call, refused, servers, url):
         result = call("init", one(servers[0]), "--shard", "5")
         assert result.exit_code == 0
         assert "has shard 5 of namespace 'default'" in result.stdout
         assert "The first ID waits 5.0 s" in result.stdout
+        assert "(unchanged)" in call("init", one(servers[0]), "--shard", "5").stdout
+        assert "its shard is 5 and not 6" in refused(2, "init", one(servers[0]), "--shard", "6")
         assert shards(call, one(servers[0])) == [5]
 
     def test_new_does_not_wait(self, call, servers, url):
         result = call("init", one(servers[0]), "--shard", "5", "--new")
         assert "The first ID does not wait" in result.stdout
         assert call("mint", "-u", one(servers[0])).exit_code == 0
-
-    def test_second_init_changes_nothing(self, call, refused, servers, url):
-        call("init", one(servers[0]), "--shard", "5")
-        assert "(unchanged)" in call("init", one(servers[0]), "--shard", "5").stdout
-        assert "its shard is 5 and not 6" in refused(2, "init", one(servers[0]), "--shard", "6")
 
     def test_pool(self, call, servers, url):
         call("init", one(servers[1]), "--shard", "1", "--new")
@@ -151,17 +148,14 @@ class TestClaims:
         assert "waits" in shown
         assert "no shard" in shown
 
-    def test_server_does_not_answer(self, call, refused):
-        url = f"icicle://127.0.0.1:{free_port()}"
-        said = refused(3, "claims", url)
+    def test_a_server_that_does_not_answer(self, call, refused, servers, url):
+        """It is an error where it is the only one."""
+        away = f"127.0.0.1:{free_port()}"
+        said = refused(3, "claims", f"icicle://{away}")
         assert "no answer" in said
         assert "no connection" in said
-        assert json.loads(call("claims", url, "--json").stdout)[0]["error"]
-
-    def test_one_of_two_servers_does_not_answer(self, call, servers, url):
-        result = call("claims", f"{one(servers[0])},127.0.0.1:{free_port()}")
-        assert result.exit_code == 0
-        assert "no answer" in result.stdout
+        assert json.loads(call("claims", f"icicle://{away}", "--json").stdout)[0]["error"]
+        assert "no answer" in refused(0, "claims", f"{one(servers[0])},{away}")
 
     def test_one_shard_on_two_servers(self, refused, servers, url):
         for server in servers[:2]:

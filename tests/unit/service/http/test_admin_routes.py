@@ -1,12 +1,10 @@
 """The routes for people: IDs in a text, plans, claims, status; and the nonce of a request."""
 
-import subprocess
-import sys
-
 import pytest
 
+import frazil
 from frazil.service.inspection import FOUND_MOST
-from tests.unit.service.conftest import START, Service
+from tests.unit.service.conftest import Service
 
 ID = "1375354384404488193"
 CONFIG = """
@@ -25,9 +23,8 @@ registry = "sqlite:///{folder}/counted.db"
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("views")
-    init = ["init", f"sqlite:///{folder}/counted.db", "--scheme", "tickets", "--new"]
-    init += ["--namespace", "counted"]  # a store that may have forgotten numbers says so
-    subprocess.run([sys.executable, "-c", START, *init], check=True, stdout=subprocess.DEVNULL)
+    # A store that may have forgotten numbers says so.
+    frazil.init(f"sqlite:///{folder}/counted.db", "tickets", namespace="counted", new=True)
     with Service(folder, CONFIG.replace("{folder}", str(folder))) as service:
         yield service.client
 
@@ -88,12 +85,9 @@ def test_an_invalid_request(client, body, words):
 
 WRONG_LAYOUTS = [
     "time:41 node:10 sequence:12",
-    "time:41 node:10 sequence:12 @1ms since x",
     "time:9999 @1ms",
-    "node:3 node:4 sequence:9",
     "time:41 x:3=9 @1ms",
     "time:41 sequence:-1 @1ms",
-    "time[3..9] @1ms",
     "flavour:3 time:41 sequence:9 @1ms",
 ]
 
@@ -103,23 +97,17 @@ WRONG_LAYOUTS = [
     [
         *(b'{"layout": "%s"}' % layout.encode() for layout in WRONG_LAYOUTS),
         b"",
-        b"[]",
         b"{",
         b"[" * 60_000,
         b"\xff",
         b'{"layout": 1}',
-        b'{"layout": ""}',
         b'{"layout": "icicel"}',
         b'{"layout": "time:9999 @1ms since 2025-01-01"}',
         b'{"layout": "icicle", "bits": true}',
-        b'{"layout": "icicle", "bits": 3}',
         b'{"layout": "icicle", "epoch": "x"}',
-        b'{"layout": "icicle", "epoch": 5}',
         b'{"layout": "icicle", "x": 5}',
         b'{"layout": "icicle", "need": {"nodes": 1, "rate_hz": 1, "year": 2060}}',
-        b'{"need": [1, 1, 2060]}',
         b'{"need": {"nodes": 1, "rate_hz": 1}}',
-        b'{"need": {"nodes": 1, "rate_hz": "1", "year": 2060}}',
         b'{"need": {"nodes": true, "rate_hz": 1, "year": 2060}}',
         b'{"need": {"nodes": 1, "rate_hz": 1, "year": 1999}}',
         b'{"layout": "' + b"n" * 2001 + b'"}',

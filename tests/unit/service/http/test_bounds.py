@@ -4,24 +4,18 @@ import contextlib
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.tools.beside import beside
-from tests.unit.service.conftest import Service, rest_of, token
+from tests.unit.service.conftest import rest_of, token
 
 CONFIG = '[namespaces.a]\nregistry = "memory:"\nlead = "900ms"\n'
 HOST = b" HTTP/1.1\r\nHost: localhost\r\n"
 LIVE = b"GET /livez" + HOST + b"\r\n"
 ID = b"GET /v1/a/id" + HOST + b"\r\n"
 READY = b"GET /readyz" + HOST + b"\r\n"
-
-
-def memory_mb(service):
-    text = Path(f"/proc/{service.process.pid}/status").read_text(encoding="ascii")
-    return int(text.partition("VmRSS:")[2].split()[0]) // 1024
 
 
 @pytest.mark.parametrize(
@@ -33,7 +27,7 @@ def test_pipelined_requests(start, request_, reading):
     """An answer that is ready at once, as those of ID and LIVE, and one that has to be awaited."""
     service = start(CONFIG)
     service.client.get("/v1/a/id")
-    before_mb = memory_mb(service)
+    before = service.resident
     with service.dialled() as wire:
         wire.settimeout(0.05)
 
@@ -47,16 +41,13 @@ def test_pipelined_requests(start, request_, reading):
         with beside(attack):
             for _ in range(200):
                 assert service.client.get("/v1/a/id").status_code == 200
-    assert memory_mb(service) < 1.5 * before_mb
+    assert service.resident < 1.5 * before
 
 
 def test_every_pipelined_request_is_answered_in_order(start):
     service = start(CONFIG)
-    with service.dialled() as wire:
-        wire.sendall(
-            (ID + READY + LIVE) * 500 + LIVE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
-        )
-        reply = rest_of(wire)
+    last = LIVE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    reply = service.said((ID + READY + LIVE) * 500 + last)
     kinds = [
         b"id" if b'"id"' in one else b"live" if b"live" in one else b"ready"
         for one in reply.split(b"HTTP/1.1 200 OK")[1:]
@@ -67,7 +58,7 @@ def test_every_pipelined_request_is_answered_in_order(start):
 def test_replies_that_are_not_read(start):
     service = start(CONFIG + token("t"), token="t")
     service.client.post("/v1/a/ids?n=100000")
-    before_mb = memory_mb(service)
+    before = service.resident
     head = HOST + b"Authorization: Bearer t\r\n"
     with contextlib.ExitStack() as stack:
         for accept in (b"application/json", b"application/octet-stream") * 75:
@@ -76,7 +67,7 @@ def test_replies_that_are_not_read(start):
         for _ in range(50):
             assert service.client.get("/v1/a/id").status_code == 200
         time.sleep(1)
-        assert memory_mb(service) < 1.5 * before_mb
+        assert service.resident < 1.5 * before
 
 
 @pytest.mark.parametrize("first", [b"", LIVE], ids=["silent", "idle"])
@@ -137,29 +128,13 @@ def test_no_descriptors_and_a_short_log(start):
 
 
 MANY = 60
-SEARCHED = """
-[namespaces.a]
-registry = "memory:"
-[namespaces.b]
-registry = "memory:b"
-"""
-
-
-@pytest.fixture
-def searched(tmp_path):
-    with Service(tmp_path, SEARCHED) as searched:
-        yield searched
-
-
-def slow_text():
-    """Return numbers that could be IDs and are not: each is checked against every scheme."""
-    dice = random.Random(1)
-    return " ".join(f"{dice.randrange(10**8):08}" for _ in range(440))
 
 
 @pytest.mark.long  # eight seconds of a processor
-def test_many_searches_do_not_make_the_service_unready(searched):
-    text = slow_text()
+def test_many_searches_do_not_make_the_service_unready(start):
+    searched = start(CONFIG + '[namespaces.b]\nregistry = "memory:b"\n')
+    dice = random.Random(1)  # numbers that could be IDs of each scheme, and are not
+    text = " ".join(f"{dice.randrange(10**8):08}" for _ in range(440))
 
     def find(_):
         with httpx.Client(base_url=searched.url, timeout=60) as client:
@@ -174,8 +149,7 @@ def test_many_searches_do_not_make_the_service_unready(searched):
             assert searched.client.get("/v1/b/claims", timeout=60).status_code == 200
             asked += 1
     found = [reply.result() for reply in replies]
-    statuses = [one.status_code for one in found]
-    assert set(statuses) == {200, 503}
+    assert {one.status_code for one in found} == {200, 503}
     for one in found:
         if one.status_code == 503:
             assert one.headers["retry-after"] == "1"

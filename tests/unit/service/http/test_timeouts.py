@@ -1,7 +1,6 @@
 """Clients that are slow on purpose: each is disconnected, and other clients are not affected."""
 
 import contextlib
-import json
 import time
 
 import pytest
@@ -16,9 +15,6 @@ resp_port = 0
 [namespaces.a]
 registry = "memory:"
 lead = "500ms"
-[namespaces.short]
-scheme = "js53"
-registry = "memory:"
 {token("all", "issue", "admin", secret=TOKEN)}
 """
 AUTH = b"Host: x\r\nAuthorization: Bearer " + TOKEN.encode() + b"\r\n"
@@ -93,16 +89,6 @@ def test_a_connection_may_be_idle_between_requests(service):
                 assert part
                 answer += part
             time.sleep(1.5)
-
-
-def test_pipelined_requests_wait_for_each_other(service):
-    long = b"POST /v1/short/ids?n=2500 HTTP/1.1\r\nAccept: text/plain\r\n" + AUTH + b"\r\n"
-    last = b"GET /livez HTTP/1.1\r\nConnection: close\r\n" + AUTH + b"\r\n"
-    with service.dialled() as wire:
-        wire.sendall(long * 2 + last)
-        answer = rest_of(wire)
-    assert answer.count(b" 200 OK") == 3
-    assert answer.endswith(json.dumps({"live": True}, separators=(",", ":")).encode())
 
 
 def test_redis_a_client_without_its_token(service):

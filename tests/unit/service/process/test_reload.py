@@ -6,8 +6,9 @@ import socket
 import ssl
 import subprocess
 import sys
-import threading
 import time
+from contextlib import ExitStack, nullcontext
+from functools import partial
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ import redis
 from tests.needs import needs
 from tests.servers.certificates import make_certificates
 from tests.servers.redis import until
+from tests.tools.beside import beside
 from tests.unit.service.conftest import START, token
 
 NAMESPACE = '[namespaces.{0}]\nregistry = "sqlite:///{1}/{0}.db?horizon=2s"\n'
@@ -102,36 +104,33 @@ def test_a_certificate_under_load(start, tmp_path):
 
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    over, failed, count = threading.Event(), [], [0]
+    failed, count = [], [0]
 
-    def ask(kept):
-        client = httpx.Client(base_url=service.url, verify=trusting, timeout=20)
-        while not over.is_set():
-            try:
+    def connected():
+        return httpx.Client(base_url=service.url, verify=trusting, timeout=20)
+
+    def ask(kept=None):
+        try:
+            with nullcontext(kept) if kept else connected() as client:
                 if client.get("/v1/a/id").status_code != 200:
                     failed.append("status")
-                count[0] += 1
-            except httpx.HTTPError as error:
-                failed.append(error)
-            if not kept:
-                client.close()
-                client = httpx.Client(base_url=service.url, verify=trusting, timeout=20)
-        client.close()
+            count[0] += 1
+        except httpx.HTTPError as error:
+            failed.append(error)
 
-    threads = [threading.Thread(target=ask, args=(at % 2,)) for at in range(64)]
-    for thread in threads:
-        thread.start()
-    before = certificate()
-    now.unlink()
-    now.symlink_to("new")
-    service.process.send_signal(signal.SIGHUP)
-    service.wait_for("reloaded")
-    after = certificate()
-    enough = count[0] + 30
-    assert until(lambda: failed or count[0] > enough, "requests after it")
-    over.set()
-    for thread in threads:
-        thread.join()
+    with ExitStack() as stack:
+        for _ in range(16):
+            kept = stack.enter_context(connected())
+            stack.enter_context(beside(partial(ask, kept)))
+            stack.enter_context(beside(ask))
+        before = certificate()
+        now.unlink()
+        now.symlink_to("new")
+        service.process.send_signal(signal.SIGHUP)
+        service.wait_for("reloaded")
+        after = certificate()
+        enough = count[0] + 30
+        assert until(lambda: failed or count[0] > enough, "requests after it")
     assert (before, after) == tuple(
         ssl.DER_cert_to_PEM_cert(
             ssl.PEM_cert_to_DER_cert((tmp_path / name / "server.pem").read_text())
@@ -160,33 +159,27 @@ def begin(listener, folder, *options):
 @pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.long)])
 def test_a_restart_refuses_no_connection(tmp_path, workers):
     options = [f"sqlite:///{tmp_path}/claims.db?horizon=2s", "--workers", workers]
-    ids, lost, over = [], [], threading.Event()
+    ids, lost = [], []
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
-        def ask():
-            client = httpx.Client(base_url=url, timeout=60)
-            with client:
-                while not over.is_set():
-                    try:
-                        reply = client.get("/v1/default/id")
-                        ids.append(reply.json()["id"])
-                    except (httpx.HTTPError, KeyError) as error:
-                        lost.append(error)
+        def ask(client):
+            try:
+                ids.append(client.get("/v1/default/id").json()["id"])
+            except (httpx.HTTPError, KeyError) as error:
+                lost.append(error)
 
         process = begin(listener, tmp_path, *options)
-        threads = [threading.Thread(target=ask) for _ in range(64)]
-        for thread in threads:
-            thread.start()
-        for most in (100, 200):
-            assert until(lambda most=most: len(ids) > most, "IDs")
-            process.terminate()
-            assert process.wait(60) == -signal.SIGTERM
-            process = begin(listener, tmp_path, *options)
-        assert until(lambda: len(ids) > 300, "IDs")
-        over.set()
-        for thread in threads:
-            thread.join()
+        with ExitStack() as stack:
+            for _ in range(64):
+                client = stack.enter_context(httpx.Client(base_url=url, timeout=60))
+                stack.enter_context(beside(partial(ask, client)))
+            for most in (100, 200):
+                assert until(lambda most=most: len(ids) > most, "IDs")
+                process.terminate()
+                assert process.wait(60) == -signal.SIGTERM
+                process = begin(listener, tmp_path, *options)
+            assert until(lambda: len(ids) > 300, "IDs")
         process.terminate()
         process.wait(60)
     assert not lost

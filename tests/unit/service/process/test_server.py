@@ -8,10 +8,12 @@ import sys
 import time
 
 import pytest
+from click.testing import CliRunner
 
+from frazil.cli import main
 from frazil.registries import connect
 from frazil.schemes.scheme import scheme
-from tests.servers.redis import Server, free_port, until
+from tests.servers.redis import free_port
 from tests.unit.service.conftest import START
 
 
@@ -86,18 +88,7 @@ def test_started_requests_are_answered_completely(start):
     assert service.wait_for("stopped")["issued"] == {"slow": 100_000}
 
 
-def test_an_idle_service_reads_its_registry(start):
-    with Server() as redis:
-        service = start(f'[namespaces.a]\nregistry = "{redis.url}?timeout=500ms"')
-        assert until(lambda: service.client.get("/readyz").status_code == 200, "readiness")
-    assert until(lambda: service.client.get("/readyz").status_code != 200, "the end of readiness")
-
-
 def test_a_port_that_is_taken(start, tmp_path):
-    from click.testing import CliRunner
-
-    from frazil.cli import main
-
     port = str(start("").port)
     for options in (["--port", port], ["--port", "0", "--resp", port]):
         result = CliRunner().invoke(main, ["serve", "memory:", *options])

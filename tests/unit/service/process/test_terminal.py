@@ -1,6 +1,7 @@
 """``frazil serve`` on a terminal, a pty here: a greeting, and lines for people."""
 
 import json
+import logging
 import os
 import pty
 import select
@@ -11,55 +12,20 @@ import sys
 import time
 from dataclasses import replace
 
-import pytest
-
 from frazil.service.logs import ReadableLines
 from frazil.service.process.server import greeting
 from frazil.service.settings import Tls, read_settings
 from tests.unit.service.conftest import PATIENCE_S, START
 
 
-class Terminal:
-    """A service whose standard error is a terminal; ``text`` is what it shows."""
-
-    def __init__(self, folder, *options):
-        self.main, side = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", START, "serve", "memory:", "--port", "0", *options],
-            env={**os.environ, "XDG_STATE_HOME": str(folder)},
-            stderr=side,
-        )
-        os.close(side)
-        self.text = ""
-
-    def wait_for(self, words):
-        end_s = time.monotonic() + PATIENCE_S
-        while words not in self.text:
-            left_s = max(0, end_s - time.monotonic())
-            assert select.select([self.main], [], [], left_s)[0], self.text
-            try:
-                self.text += os.read(self.main, 4096).decode().replace("\r\n", "\n")
-            except OSError:  # the end of the process is the end of the terminal
-                assert words in self.text, self.text
-
-    def end(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        os.close(self.main)
-
-
-@pytest.fixture
-def terminal(tmp_path):
-    running = []
-
-    def begin(*options):
-        running.append(Terminal(tmp_path, *options))
-        return running[-1]
-
-    yield begin
-    for one in running:
-        one.end()
+def read_until(words, terminal, text=""):
+    """What a terminal shows, after this text, up to some words."""
+    end_s = time.monotonic() + PATIENCE_S
+    while words not in text:
+        left_s = max(0, end_s - time.monotonic())
+        assert select.select([terminal], [], [], left_s)[0], text
+        text += os.read(terminal, 4096).decode().replace("\r\n", "\n")
+    return text
 
 
 def row(text, name):
@@ -68,18 +34,27 @@ def row(text, name):
     return line.strip().removeprefix(name).strip()
 
 
-def test_it_greets_with_its_address_and_the_next_command(terminal):
-    shown = terminal("--resp", "0")
-    shown.wait_for("Ctrl-C\n")
-    assert row(shown.text, "Console").startswith("http://127.0.0.1:")
-    curl = shlex.split(row(shown.text, "Next, try"))
-    done = subprocess.run([*curl, "-s", "--retry", "9"], check=True, capture_output=True)
-    assert json.loads(done.stdout)["namespace"] == "default"
-    assert "FRAZIL.ID default" in row(shown.text, "Redis clients")
-    shown.process.send_signal(signal.SIGTERM)
-    shown.wait_for("stopped")
-    (line,) = [line for line in shown.text.splitlines() if "stopped" in line]
-    assert "issued=default:" in line
+def test_it_greets_with_its_address_and_the_next_command(tmp_path):
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", START, "serve", "memory:", "--port", "0", "--resp", "0"]
+    env = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    with subprocess.Popen(command, env=env, stderr=theirs) as process:
+        try:
+            text = read_until("Ctrl-C\n", ours)
+            assert row(text, "Console").startswith("http://127.0.0.1:")
+            curl = shlex.split(row(text, "Next, try"))
+            done = subprocess.run([*curl, "-s", "--retry", "9"], check=True, capture_output=True)
+            assert json.loads(done.stdout)["namespace"] == "default"
+            assert "FRAZIL.ID default" in row(text, "Redis clients")
+            process.send_signal(signal.SIGTERM)
+            process.wait(PATIENCE_S)
+            text = read_until("issued=default:", ours, text)
+        finally:
+            process.kill()
+            os.close(ours)
+            os.close(theirs)
+    (line,) = [line for line in text.splitlines() if "issued=default:" in line]
+    assert "stopped" in line
     assert not line.startswith("{")
 
 
@@ -99,8 +74,6 @@ def test_the_greeting_of_other_settings():
 
 
 def test_a_readable_line_has_no_secrets_and_one_line_per_fact():
-    import logging
-
     record = logging.LogRecord("x", logging.WARNING, "", 0, "no id", (), None)
     record.facts = {"why": "redis://u:secret@h fails\nhere", "skipped": 2, "namespace": "a"}
     line = ReadableLines().format(record)

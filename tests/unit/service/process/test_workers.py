@@ -7,9 +7,9 @@ import contextlib
 import errno
 import os
 import signal
-import threading
 import time
 from datetime import datetime, timedelta
+from functools import partial
 from multiprocessing.process import BaseProcess
 
 import httpx
@@ -21,105 +21,38 @@ from frazil.service.process import workers
 from frazil.service.process.workers import SIGNALS, hold_signals, release_signals
 from frazil.service.settings import read_settings
 from frazil.system.clock import boot_ns
+from tests.tools.beside import beside
 from tests.tools.waiting import until
 
 SCHEME = frazil.scheme()
 PACKED = {"Accept": "application/octet-stream"}
 
 
-class Callers:
-    """Threads that send requests until the end of the block.
+@contextlib.contextmanager
+def callers(url, count=4):
+    """Clients until the end of the block: all IDs and statuses of their replies."""
+    ids, statuses, wrong = [], [], []
 
-    ids: of all replies. statuses: of all replies. refused_at: times of replies with 503. lost:
-    accepted connections that broke before their reply. away: refused connections.
-    """
-
-    def __init__(self, url: str, count: int = 4) -> None:
-        self.ids: list[int] = []
-        self.statuses: list[int] = []
-        self.refused_at: list[float] = []
-        self.wrong: list[object] = []
-        self.lost: list[str] = []
-        self.away = 0
-        self._url = url
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._ask, args=(i,)) for i in range(count)]
-
-    def _ask(self, number):
-        while not self._over.is_set():
-            with httpx.Client(base_url=self._url, timeout=20) as client:
-                with contextlib.suppress(httpx.HTTPError):
-                    self._converse(client, number)
-                time.sleep(0.01)
-
-    def _converse(self, client, number):
-        while not self._over.is_set():
-            n = 1 + 300 * (number % 2)
-            try:
-                reply = client.post(f"/v1/a/ids?n={n}", headers=PACKED)
-            except httpx.ConnectError:
-                self.away += 1
-                raise
-            except httpx.HTTPError as error:
-                self.lost.append(repr(error))
-                raise
-            self.statuses.append(reply.status_code)
-            if reply.status_code == 503:
-                self.refused_at.append(time.monotonic())
+    def ask(client, n):
+        with contextlib.suppress(httpx.HTTPError):  # of a connection to the victim
+            reply = client.post(f"/v1/a/ids?n={n}", headers=PACKED)
+            statuses.append(reply.status_code)
             if reply.status_code == 200:
-                self._account(reply, n)
+                body = reply.content
+                new = [int.from_bytes(body[i : i + 8], "big") for i in range(0, len(body), 8)]
+                if len(new) != n or new != sorted(set(new)) or SCHEME.unpack(new[0]).foreign:
+                    wrong.append(body[:100])
+                ids.extend(new)
             elif reply.status_code != 503 or "retry-after" not in reply.headers:
-                self.wrong.append((reply.status_code, reply.text))
+                wrong.append((reply.status_code, reply.text))
 
-    def _account(self, reply, n):
-        body = reply.content
-        ids = [int.from_bytes(body[i : i + 8], "big") for i in range(0, len(body), 8)]
-        if len(ids) != n or ids != sorted(set(ids)) or SCHEME.unpack(ids[0]).foreign:
-            self.wrong.append(body[:100])
-        self.ids += ids
-
-    def __enter__(self):
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_why):
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
-
-    def check(self):
-        assert self.wrong == []
-        assert len(self.ids) == len(set(self.ids)) > 0
-
-
-class Probe:
-    """Requests /readyz continuously, and records the start and the status of each request."""
-
-    def __init__(self, url: str) -> None:
-        self.answers: list[tuple[float, int]] = []
-        self._url = url
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._ask)
-
-    def _ask(self):
-        while not self._over.wait(0.05):
-            with contextlib.suppress(httpx.HTTPError):
-                asked_at = time.monotonic()
-                status = httpx.get(f"{self._url}/readyz", timeout=20).status_code
-                self.answers.append((asked_at, status))
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_why):
-        self._over.set()
-        self._thread.join()
-
-    def red_at(self, moment):
-        """Return whether the last request before that time was answered with 503."""
-        return [status for at, status in self.answers if at < moment][-1] == 503
+    with contextlib.ExitStack() as stack:
+        for number in range(count):
+            client = stack.enter_context(httpx.Client(base_url=url, timeout=20))
+            stack.enter_context(beside(partial(ask, client, 1 + 300 * (number % 2))))
+        yield ids, statuses
+    assert wrong == []
+    assert len(ids) == len(set(ids)) > 0
 
 
 def processes(service, count=4):
@@ -142,19 +75,24 @@ def test_killed_workers_are_replaced_and_repeat_no_id(start, config):
     service = start(config, "--workers", "4")
     workers = processes(service)
     until(lambda: ready(service), "the service")
-    with Callers(service.url) as callers, Probe(service.url) as probe:
-        until(lambda: callers.ids, "the first IDs")
+    probed = []
+
+    def probe():
+        with contextlib.suppress(httpx.HTTPError):  # of a connection to the victim
+            probed.append(ready(service))
+
+    with callers(service.url) as (ids, statuses), beside(probe, 0.05):
+        until(lambda: ids, "the first IDs")
         for victim in workers:
             os.kill(victim, signal.SIGKILL)
             assert service.wait_for("worker died")["process"] == victim
             processes(service, 1)
             time.sleep(0.5)
-        had = len(callers.ids)
-        until(lambda: len(callers.ids) > had + 1000, "more IDs")
+        had = len(ids)
+        until(lambda: len(ids) > had + 1000, "more IDs")
         assert ready(service)
-    callers.check()
-    assert set(callers.statuses) == {200}
-    assert {status for _, status in probe.answers} == {200}
+    assert set(statuses) == {200}
+    assert set(probed) == {True}
     assert service.stop() == -signal.SIGTERM
 
 
@@ -178,8 +116,8 @@ def listening(service):
 def test_metrics_are_of_all_workers(start, config):
     service = start(config, "--workers", "3", "--resp", "0")
     processes(service, 3)
-    with Callers(service.url, 8) as callers:
-        until(lambda: len(callers.ids) > 2000, "IDs")
+    with callers(service.url, 8) as (ids, _):
+        until(lambda: len(ids) > 2000, "IDs")
 
     def told():
         found = {}
@@ -188,7 +126,7 @@ def test_metrics_are_of_all_workers(start, config):
                 found[line.partition('worker="')[2][0]] = float(line.rpartition(" ")[2])
         return found
 
-    until(lambda: sum(told().values()) == len(callers.ids), "the metrics")
+    until(lambda: sum(told().values()) == len(ids), "the metrics")
     assert sorted(told()) == ["0", "1", "2"]
 
 

@@ -1,18 +1,14 @@
 """The Redis endpoint: real clients, pipelines, refused commands, bounded memory."""
 
-import asyncio
 import json
 import re
 import signal
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import redis
 
-from frazil.service.redis import server
 from frazil.service.redis.commands import IDS_MOST
-from tests.unit.service.conftest import Service, rest_of, token
+from tests.unit.service.conftest import rest_of, token
 
 CONFIG = """
 [server]
@@ -26,13 +22,6 @@ registry = "memory:"
 scheme = "sonyflake"
 registry = "memory:"
 """
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    place = tmp_path_factory.mktemp("service")
-    with Service(place, CONFIG) as service:
-        yield service
 
 
 @pytest.fixture(params=[2, 3])
@@ -64,8 +53,7 @@ def test_inspect(client):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (("GET", "a"), "unknown command 'GET'; known commands: AUTH,"),
-        (("GET", "a"), ", PING, QUIT"),
+        (("GET", "a"), "unknown command 'GET'; known commands: AUTH,.*, PING, QUIT"),
         (("X" * 900, "a"), "unknown command 'X{40}'; known"),
         (("ECHO",), "ECHO text"),
         (("SELECT", "a"), "SELECT 0"),
@@ -78,8 +66,7 @@ def test_inspect(client):
         (("INCR", "a", "b"), "increment must be 1"),
         (("INCRBY", "a", "2"), "increment must be 1"),
         (("INCR", "a", "1", "1"), "INCR ns"),
-        (("INCR", "nope"), "no namespace 'nope' is served here; those served: a, s, t"),
-        (("INCR", "nope"), r"\[namespaces\] in the configuration"),
+        (("INCR", "nope"), r"'nope' is served here; those served: a, s, t.*\[namespaces\] in the"),
         (("INCR", b"\xff\r\n"), "no namespace '.*' is served"),
         (("FRAZIL.IDS", "a"), "FRAZIL.IDS ns n"),
         (("FRAZIL.IDS", "a", "0"), "whole number"),
@@ -98,9 +85,8 @@ def test_wrong_commands(client, command, message):
 
 
 def test_lines_as_people_type_them(service):
-    with service.dialled(service.resp) as one:
-        one.sendall(b"PING\r\n\r\nping  hello\nINCR a\r\nQUIT\r\nPING\r\n")
-        answer = rest_of(one)
+    lines = b"PING\r\n\r\nping  hello\nINCR a\r\nQUIT\r\nPING\r\n"
+    answer = service.said(lines, port=service.resp)
     assert re.fullmatch(rb"\+PONG\r\n\$5\r\nhello\r\n\$19\r\n\d+\r\n\+OK\r\n", answer)
 
 
@@ -124,20 +110,9 @@ def test_lines_as_people_type_them(service):
     ids=lambda data: repr(data[:24]),
 )
 def test_invalid_data_end_the_connection(service, data):
-    with service.dialled(service.resp) as one:
-        one.sendall(b"PING\r\n" + data)
-        answer = rest_of(one)
+    answer = service.said(b"PING\r\n" + data, port=service.resp)
     assert answer.startswith(b"+PONG\r\n-ERR ")
     assert answer.splitlines()[-1].startswith(b"-ERR Protocol error: ")
-
-
-def resident(service):
-    """Return the resident memory of the process, in bytes."""
-    status = Path(f"/proc/{service.process.pid}/status")
-    if not status.exists():
-        pytest.skip("how much memory another process has is read from /proc")
-    (kilobytes,) = re.findall(r"^VmRSS:\s+(\d+) kB", status.read_text(), re.MULTILINE)
-    return int(kilobytes) << 10
 
 
 def test_tokens(start):
@@ -168,18 +143,3 @@ def test_a_graceful_shutdown_answers_started_requests(start):
     assert answer.count(b"$") == 10_000
     assert service.process.wait(30) == -signal.SIGTERM
     assert service.wait_for("stopped")["issued"]["s"] == 10_000
-
-
-def test_a_transport_of_another_event_loop():
-    """uvloop's transports are not derived from ``asyncio.Transport``."""
-
-    class Transport(asyncio.BaseTransport):
-        def set_write_buffer_limits(self, high):
-            assert high
-
-    open_ones = set()
-    connection = server._Connection(
-        SimpleNamespace(guard=SimpleNamespace(is_open=True)), open_ones, server.Turns(), 1.0
-    )
-    connection.connection_made(Transport())
-    assert open_ones == {connection}

@@ -8,7 +8,7 @@ import pytest
 
 from frazil.service.redis.commands import IDS_MOST
 from tests.unit.service.conftest import Service, rest_of
-from tests.unit.service.redis.test_commands import CONFIG, resident
+from tests.unit.service.redis.test_commands import CONFIG
 
 MORE_MOST = 48 << 20
 COUNT = 400  # connections
@@ -20,9 +20,8 @@ WORDS += [b"\xff\x00\r\n"]
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
-        with service.dialled(service.resp) as one:  # what the first use needs is no growth
-            one.sendall(b"FRAZIL.IDS a %d\r\nQUIT\r\n" % IDS_MOST)
-            rest_of(one)
+        # What the first use needs is no growth.
+        service.said(b"FRAZIL.IDS a %d\r\nQUIT\r\n" % IDS_MOST, port=service.resp)
         yield service
 
 
@@ -54,21 +53,17 @@ KINDS = {
 
 def still_well(service, before):
     """Check that the service answers, and that its memory has not grown."""
-    with service.dialled(service.resp) as one:
-        one.sendall(b"PING\r\nFRAZIL.ID a\r\nQUIT\r\n")
-        assert rest_of(one).startswith(b"+PONG\r\n$19\r\n")
+    well = service.said(b"PING\r\nFRAZIL.ID a\r\nQUIT\r\n", port=service.resp)
+    assert well.startswith(b"+PONG\r\n$19\r\n")
     assert service.process.poll() is None
-    assert resident(service) - before < MORE_MOST
-    said = [
-        *service.lines,
-        *service._fresh.queue,
-    ]  # what is no line of the log is only in the second
-    assert [one for one in said if one.get("level", "error") in {"error", "critical"}] == []
+    assert service.resident - before < MORE_MOST
+    assert service.other_lines == []
+    assert [one for one in service.lines if one["level"] in {"error", "critical"}] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_input_leaves_the_service_running(service, kind):
-    dice, before = random.Random(kind), resident(service)
+    dice, before = random.Random(kind), service.resident
     for _ in range(COUNT):
         with service.dialled(service.resp) as one, contextlib.suppress(OSError):
             one.sendall(KINDS[kind](dice))
@@ -91,7 +86,7 @@ def test_any_input_leaves_the_service_running(service, kind):
 )
 def test_an_endless_answer_is_cut_off(service, begin):
     """100 MB of a string, an array or a number: a connection holds at most one command."""
-    before = resident(service)
+    before = service.resident
     with service.dialled(service.resp) as one, contextlib.suppress(OSError):
         one.sendall(begin)
         for _ in range(100):
@@ -102,7 +97,7 @@ def test_an_endless_answer_is_cut_off(service, begin):
 
 def test_many_at_once_with_a_command_that_does_not_end(service):
     """400 connections send the largest command except its last byte, in pieces."""
-    before = resident(service)
+    before = service.resident
     data = b"*16\r\n" + b"$1024\r\n%b\r\n" % (b"x" * 1024) * 16
     with contextlib.ExitStack() as stack:
         wires = [stack.enter_context(service.dialled(service.resp)) for _ in range(COUNT)]
