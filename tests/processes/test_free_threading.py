@@ -1,4 +1,4 @@
-"""Threads at the same time, on a Python without the global interpreter lock (GIL)."""
+"""Threads on one generator or several, with forks and handlers; also without Python's GIL."""
 
 import json
 import subprocess
@@ -49,8 +49,8 @@ def test_no_module_turns_the_lock_on():
 @pytest.mark.parametrize("generators", [1, 8])
 def test_threads_forks_and_handlers_at_once(crew, place, quick, generators):
     n, forks = (200_000, 30) if frazil.COMPILED else (20_000, 30)
-    said = crew.run("storm", **order(quick, generators, n=n, forks=forks))
-    said = json.loads(said)
+    said = json.loads(crew.run("storm", **order(quick, generators, n=n, forks=forks)))
+    assert said["compiled"] == frazil.COMPILED
     assert said["locked"] == ("free-threading" not in sys.version)
     assert said["children"] > 0
     assert said["hung"] == 0
@@ -65,6 +65,23 @@ def order(quick, generators, **more):
     initialise(url, WIDE)
     more = {"n": 100_000, "forks": 0, "patience_s": 60} | more
     return {"url": url, "scheme": WIDE, "threads": 8, "generators": generators} | more
+
+
+@canary
+@pytest.mark.parametrize(
+    ("broken", "generators", "n", "env"),
+    [
+        pytest.param("blind", 1, 200_000, {}, id="blind"),
+        pytest.param("shared", 8, 20_000, {}, id="shared"),
+        pytest.param("unguarded", 1, 20_000, INTERPRETED, id="unguarded"),
+    ],
+)
+def test_a_storm_sees_a_repeat(crew, place, broken, generators, n, env):
+    def attempt(out):
+        how = order(out, generators, n=n, forks=30, patience_s=5, broken=broken)
+        crew.run("storm", env=env, out=str(out), **how)
+
+    assert seen(attempt, place)
 
 
 @free_threaded
