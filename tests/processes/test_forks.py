@@ -1,51 +1,35 @@
-"""Copies of a process are other owners: forks, however they were made and end, and pickles."""
+"""Copies of a process are other owners, however they end."""
 
 import json
-
-import pytest
 
 from tests.canary import canary
 from tests.processes.harness import NARROW, ONE_SLOT, count, errors, initialise
 
-WAYS = [
-    ("by_python", 1, "", "blind"),
-    ("by_python", 3, "", "blind"),
-    ("by_c", 1, "", "blind"),
-    ("by_c", 2, "", "hooks"),
-    ("by_multiprocessing", 2, "fork", "blind"),
-    ("by_multiprocessing", 1, "spawn", "carried"),
-]
-
 ORDER = {"first": 512_000, "n": 20_000, "lead": "4s"}
 
 
-@pytest.fixture
-def url(quick):
-    return initialise(f"sqlite:{quick}/claims.db?horizon=5s", NARROW)
+def forked_in_c(crew, place, quick, broken=""):
+    """Children and their children, made in C; how many IDs there are, and how many repeat."""
+    url = initialise(f"sqlite:{quick}/claims.db?horizon=5s", NARROW)
+    crew.run("lineage", broken=broken, url=url, scheme=NARROW, how="by_c", **ORDER)
+    return count(place)
 
 
-@pytest.mark.parametrize(("how", "depth", "method", "broken"), WAYS)
-def test_every_way_to_make_a_child(crew, place, url, how, depth, method, broken):
-    crew.run("lineage", url=url, scheme=NARROW, **ORDER, how=how, depth=depth, method=method)
+def test_forks_in_c(crew, place, quick):
+    """No hook of Python runs. Every other way to make a child is a fault of torture."""
+    assert forked_in_c(crew, place, quick) == (512_000 + 3 * 20_000, 0)
     assert errors(place) == []
-    issued, repeats = count(place)
-    assert issued >= 512_000 + 20_000 * (depth + 1)
-    assert repeats == 0
 
 
 @canary
-@pytest.mark.parametrize(("how", "depth", "method", "broken"), WAYS)
-def test_every_way_is_seen(crew, place, url, how, depth, method, broken):
-    order = ORDER | {"how": how, "depth": depth, "method": method}
-    crew.run("lineage", broken=broken, url=url, scheme=NARROW, **order)
-    assert count(place)[1] > 0
+def test_what_only_hooks_would_notice_is_seen(crew, place, quick):
+    assert forked_in_c(crew, place, quick, broken="hooks")[1] > 0
 
 
 def ends(crew, place, quick, broken=""):
     """Children end in all the ways there are, in a pool of one; what is then held, and repeated."""
     url = initialise(f"sqlite:{quick}/claims.db?horizon=5s", ONE_SLOT)
-    order = ORDER | {"how": "by_exits", "depth": 1}
-    said = crew.run("lineage", broken=broken, url=url, scheme=ONE_SLOT, **order)
+    said = crew.run("lineage", broken=broken, url=url, scheme=ONE_SLOT, how="by_exits", **ORDER)
     return json.loads(said)["held"], count(place)
 
 

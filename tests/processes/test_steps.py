@@ -41,14 +41,6 @@ def struck(crew, place, what, url, scheme):
     assert repeats == 0
 
 
-@pytest.mark.parametrize("url", ["sqlite:claims.db", "static:7?state=n7.db"])
-def test_a_relative_path_means_one_file_for_good(crew, place, url):
-    """The parent, its forked child in another folder, and a copy that is unpickled there."""
-    crew.run("moved", url=url, scheme=WIDE, n=2000)
-    assert errors(place) == []
-    assert count(place) == (3 * 2000, 0)
-
-
 def test_a_program_that_reads_the_file_leaves_the_lock(crew, place):
     url = initialise(f"sqlite:{place}/claims.db", COUNTER)
     path = str(place / "claims.db")

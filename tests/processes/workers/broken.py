@@ -15,7 +15,6 @@ from frazil.claims.claim import Claim, Lost
 from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
 from frazil.generator import awaiting, calls, keeper, kept_walk, local
-from frazil.generator.request import OpenRequest
 from frazil.registries.base import RecordRegistry
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
@@ -183,24 +182,6 @@ def unguarded_icicle() -> None:
     source = source.replace(guard, f"{guard[:8]}0 * {guard[8:]}")
     broken = Script(source, sha1(source.encode(), usedforsecurity=False).hexdigest())
     server.icicle_script = lambda: broken
-
-
-def carried() -> None:
-    """A pickle that carries the claim."""
-
-    def state(self: local.LocalGenerator) -> tuple[Any, ...]:
-        return _carry, (self.config, self._walk.keeper.policy.claim)
-
-    local.LocalGenerator.__reduce__ = state
-
-
-def _carry(config: OpenRequest, claim: Any) -> local.LocalGenerator:
-    ids = local.LocalGenerator(config)
-    walk = ids._walk
-    terms = walk.registry.terms
-    node = claim.slot % terms.nodes
-    walk.adopt(node, claim.start, claim.until, *claim.time(terms), walk.identity.now_ns())
-    return ids
 
 
 def spinning() -> None:
