@@ -30,7 +30,6 @@ INTERPRETED = {
     "processes/test_gunicorn.py",
     "processes/test_pauses.py",
     "processes/test_restarts.py",
-    "processes/test_signals.py",
     "processes/test_threads.py",
     "unit/generator",
     "unit/registries/sqlite/test_forks.py",
