@@ -27,7 +27,6 @@ INTERPRETED = {
     "processes/test_endings.py",
     "processes/test_forks.py",
     "processes/test_free_threading.py",
-    "processes/test_gunicorn.py",
     "processes/test_pauses.py",
     "processes/test_restarts.py",
     "processes/test_threads.py",

@@ -6,6 +6,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -14,31 +16,58 @@ from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.registries import connect
 from frazil.registries.sqlite import file
 from tests.processes.harness import WIDE, count, errors, initialise
+from tests.tools.strikes import Struck, every, raise_struck, strike
 from tests.tools.verbs import mint
 from tests.tools.waiting import until
 
 COUNTER = "sign:1=0 sequence:63"
+FILES = tuple(map(str, Path(frazil.__file__).parent.rglob("*.py")))
 STRIDE = 41  # each run strikes every so many bytecodes
 
 
 @pytest.mark.parametrize("scheme", [WIDE, COUNTER], ids=["time", "counter"])
 @pytest.mark.parametrize("what", ["raise", "mint", "fork"])
-def test_mint_struck_at_any_bytecode(crew, place, what, scheme):
-    url = initialise(f"sqlite:{place}/claims.db?busy=3s", scheme)
-    struck(crew, place, what, url, scheme)
+def test_mint_struck_at_any_bytecode(place, what, scheme):
+    struck(initialise(f"sqlite:{place}/claims.db?busy=3s", scheme), what, scheme)
 
 
-def test_a_mint_inside_a_mint_in_memory(crew, place):
-    struck(crew, place, "mint", "memory:", WIDE)
+def test_a_mint_inside_a_mint_in_memory():
+    struck("memory:", "mint", WIDE)
 
 
-def struck(crew, place, what, url, scheme):
-    told = json.loads(crew.run("struck", url=url, scheme=scheme, what=what, stride=STRIDE))
-    assert told["struck"] > 100
-    assert errors(place) == []
-    many, repeats = count(place)
-    assert many >= told["struck"] // STRIDE
-    assert repeats == 0
+def struck(url, what, scheme):
+    """Strike ``frazil.mint`` at many of its bytecodes; two calls follow that nobody interrupts."""
+    found, parent, alike = [], os.getpid(), False
+
+    def mint():
+        return frazil.mint(1, url, scheme, timeout=5)
+
+    mint()
+    for at in every(STRIDE):
+        here, there = os.pipe()
+        ids, children, came = [], [], True
+        do = {"raise": raise_struck, "mint": lambda ids=ids: ids.extend(mint())}
+        do["fork"] = lambda children=children: children.append(os.fork())
+        with suppress(Struck, frazil.FrazilError):  # "forked in the middle" is an answer
+            came = strike(at, FILES, do[what], lambda ids=ids: ids.extend(mint()))
+        first = list(ids)
+        ids += mint() + mint()
+        if os.getpid() != parent:
+            os.write(there, json.dumps([first, ids[len(first) :]]).encode())
+            os._exit(0)
+        os.close(there)
+        with open(here) as theirs:  # noqa: PTH123 - takes the number
+            if children:
+                their_first, later = json.load(theirs)
+                assert os.waitpid(children[0], 0)[1] == 0, at
+                assert not alike  # after the last look at itself both return, once in a stride
+                alike = their_first == first
+                found += later if alike else their_first + later
+        found += ids
+        if not came:
+            break
+    assert at > 100
+    assert len(set(found)) == len(found) > 2 * at // STRIDE
 
 
 def test_a_program_that_reads_the_file_leaves_the_lock(crew, place):
