@@ -1,7 +1,6 @@
 """Threads on one generator or several, with forks and handlers; also without Python's GIL."""
 
 import json
-import subprocess
 import sys
 
 import pytest
@@ -11,6 +10,7 @@ from tests.canary import canary
 from tests.needs import needs
 from tests.processes.harness import INTERPRETED, WIDE, count, errors, initialise, seen
 from tests.tools import altered_walk
+from tests.tools.python import run_python
 
 free_threaded = pytest.mark.skipif(
     "free-threading" not in sys.version, reason="this Python has the global interpreter lock"
@@ -39,11 +39,8 @@ for found in pkgutil.walk_packages(frazil.__path__, "frazil."):
 
 @free_threaded
 def test_no_module_turns_the_lock_on():
-    command = [sys.executable, "-X", "gil=0", "-W", "error::RuntimeWarning", "-c", PUBLIC]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    command = [sys.executable, "-c", f"{PUBLIC.partition('for found')[0]}frazil.open('memory:')()"]
-    subprocess.run(command, check=True)
+    run_python(PUBLIC, PYTHON_GIL="0", PYTHONWARNINGS="error::RuntimeWarning")
+    run_python(f"{PUBLIC.partition('for found')[0]}frazil.open('memory:')()")
 
 
 @pytest.mark.parametrize("generators", [1, 8])

@@ -205,6 +205,16 @@ class TestTrouble:
         assert answers == [None]
         assert keeper.policy.trouble is None
 
+    @pytest.mark.parametrize("part", [0.5, 0.75])
+    def test_members_rest_for_different_parts_of_a_pause(self, failing, world, part):
+        """Else all that wait would ask a store that is back at one moment."""
+        ids, keeper, answers, errors = failing
+        keeper.policy.jitter = lambda: part
+        errors.append(RegistryUnavailable("away", outcome_known=True))
+        for most_s in (0.05, 0.1):
+            assert call(ids, keeper, answers) == pytest.approx(most_s * part)
+            world.advance(round(most_s * 1000))
+
     def test_a_call_while_resting_does_not_ask(self, failing):
         ids, keeper, answers, errors = failing
         errors.append(RegistryUnavailable("away", outcome_known=True))

@@ -1,14 +1,13 @@
 """The gate between forks, steps and imports, in C and in Python."""
 
 import os
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
 
 from frazil.system import fork_gate
+from tests.tools.python import run_python
 
 GATES = {"python": fork_gate._PureGate}
 if not isinstance(fork_gate._the, fork_gate._PureGate):
@@ -221,7 +220,7 @@ os._exit(0)
 
 def test_threads_start_while_a_fork_waits_in_vain():
     """Python 3.13 has a lock then that each new thread needs, and the interpreter with it."""
-    subprocess.run([sys.executable, "-c", THREADS_START], timeout=30, check=True)
+    run_python(THREADS_START)
 
 
 STRUCK = """
@@ -266,11 +265,5 @@ def test_an_exception_of_a_handler_comes_after_the_fork():
     """Python drops one that is raised inside a hook. The gate in C runs no handler."""
     if "c" not in GATES:
         pytest.skip("the gate in C was not built")
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", STRUCK],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = run_python(STRUCK, PYTHONWARNINGS="ignore::DeprecationWarning")
     assert (done.stdout.split(), done.stderr) == (["raised"] * 20, "")

@@ -2,13 +2,12 @@
 
 import mmap
 import os
-import subprocess
-import sys
 import time
 
 import pytest
 
 from frazil.system.process import ProcessIdentity, PureIdentity
+from tests.tools.python import run_python
 
 
 @pytest.fixture(params=[PureIdentity, ProcessIdentity])
@@ -69,6 +68,4 @@ print(os.waitpid(child, 0)[1])
 @pytest.mark.skipif(not hasattr(mmap, "MADV_DONTFORK"), reason="madvise is Linux's")
 def test_a_child_in_whose_hooks_a_signal_handler_raises():
     """Python drops the exception, and skips what the hook in Python had left to do."""
-    command = [sys.executable, "-c", RAISES]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.split() == ["0"]
+    assert run_python(RAISES).stdout.split() == ["0"]
