@@ -29,7 +29,6 @@ INTERPRETED = {
     "processes/test_free_threading.py",
     "processes/test_pauses.py",
     "processes/test_restarts.py",
-    "processes/test_threads.py",
     "unit/generator",
     "unit/registries/sqlite/test_forks.py",
     "unit/registries/sqlite/test_left_open.py",

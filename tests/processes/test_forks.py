@@ -44,9 +44,3 @@ def test_a_child_releases_nothing(crew, place, quick):
 def test_a_child_that_releases_is_seen(crew, place, quick):
     _, (_, repeats) = ends(crew, place, quick, broken="child_releases")
     assert repeats > 0
-
-
-def test_a_fork_beside_threads_that_work_out_layouts(crew, quick):
-    """A lock that another thread held would be held in the child for ever."""
-    order = {"url": f"sqlite:{quick}/claims.db", "scheme": NARROW, "forks": 60, "patience_s": 30}
-    assert json.loads(crew.run("unlocked", **order)) == {"hung": 0}

@@ -17,6 +17,7 @@ from frazil.registries.memory import MemoryRegistry
 from tests.servers.redis import Server, free_port
 from tests.tools.verbs import begin, drive
 from tests.tools.waiting import refusal, until
+from tests.unit.generator.test_keeper import raising
 
 WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
 
@@ -111,16 +112,13 @@ def test_a_silent_registry_is_not_called_new(url, monkeypatch):
         keeper = ids._walk.keeper
         monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(1, LastSeen(), guarded=True))
         with monkeypatch.context() as changed:
-            changed.setattr(keeper.registry, "look", silence)
+            gone = RegistryUnavailable("gone", url="memory:", outcome_known=True)
+            changed.setattr(keeper.registry, "look", raising(gone))
             drive(keeper.policy._grant(ids, 100), keeper.registry)
         assert isinstance(keeper.policy.complaint(1.0), RegistryUnavailable)
         drive(keeper.policy._grant(ids, 100), keeper.registry)
         drive(keeper.policy._grant(ids, 100), keeper.registry)
         assert "nothing was ever granted" in str(keeper.policy.complaint(1.0))
-
-
-def silence():
-    raise RegistryUnavailable("gone", url="memory:", outcome_known=True)
 
 
 def test_minting_waits_for_a_registry_that_is_away():

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from frazil.system import fork_gate
+from tests.tools.forks import child
 from tests.tools.python import run_python
 
 GATES = {"python": fork_gate._PureGate}
@@ -42,14 +43,15 @@ def test_no_thread_enters_before_the_last_of_two_nested_forks(gate):
 def test_the_child_of_a_hook_that_forks_may_enter(gate):
     """It completes the fork that the hook was part of, although its gate has started again."""
     gate.shut()
-    child = os.fork()
-    gate.reopen()
-    entered = gate.enter()
-    gate.leave()
-    if child == 0:
-        os._exit(0 if entered else 1)
-    assert entered
-    assert os.waitpid(child, 0)[1] == 0
+
+    def enters():
+        gate.reopen()
+        entered = gate.enter()
+        gate.leave()
+        return entered
+
+    assert child(enters) == 0
+    assert enters()
 
 
 def test_a_thread_inside_may_enter_again_while_another_forks(gate):
@@ -105,25 +107,17 @@ def test_a_child_of_a_fork_that_waited_in_vain_knows(gate):
     thread = threading.Thread(target=step)
     thread.start()
     inside.wait(10)
-    child = os.fork()
-    if child == 0:
-        entered = gate.enter()
-        os._exit(0 if entered and gate.cut() else 1)
+    assert child(lambda: gate.enter() and gate.cut()) == 0
     out.set()
     thread.join()
-    assert os.waitpid(child, 0)[1] == 0
     assert not gate.cut()
 
 
 def test_a_child_from_inside_is_not_cut(gate):
     """A handler that forks in the middle of its own thread's step."""
     gate.enter()
-    child = os.fork()
-    if child == 0:
-        gate.leave()
-        os._exit(1 if gate.cut() else 0)
+    assert child(lambda: gate.leave() or not gate.cut()) == 0
     gate.leave()
-    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_a_thread_that_waits_lets_others_enter(gate):
@@ -165,15 +159,15 @@ def test_a_fork_inside_a_wait_of_a_hook(gate):
     """A signal handler forks; in both processes the hook goes on, and its fork is still to come."""
     gate.shut()
     with gate.waiting():
-        child = os.fork()
+        process = os.fork()
     refused = elsewhere(lambda: (gate.enter(), gate.leave()))
     gate.reopen()
     entered = elsewhere(lambda: (gate.enter(), gate.leave()))
     right = (refused[0], entered[0]) == (False, True)
-    if child == 0:
+    if process == 0:
         os._exit(0 if right else 1)
     assert right
-    assert os.waitpid(child, 0)[1] == 0
+    assert os.waitpid(process, 0)[1] == 0
 
 
 def test_an_import_waits_for_a_fork_but_not_long(gate):

@@ -1,12 +1,12 @@
 """The two senses of a generator: how much time has passed, and is this still the process?"""
 
 import mmap
-import os
 import time
 
 import pytest
 
 from frazil.system.process import ProcessIdentity, PureIdentity
+from tests.tools.forks import child
 from tests.tools.python import run_python
 
 
@@ -31,11 +31,7 @@ def test_time_that_has_passed_is_noticed(identity):
 
 
 def test_a_child_is_another_process(identity):
-    child = os.fork()
-    if not child:
-        os._exit(10 + identity.intact() + 2 * type(identity)().intact())
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 12
+    assert child(lambda: type(identity)().intact() and not identity.intact()) == 0
     assert identity.intact()
 
 
