@@ -177,12 +177,14 @@ def test_a_child_whose_first_steps_are_interrupted(tmp_path):
         seen = set(ids.take(9))
 
         def works():
+            gc.disable()  # or another test's generator is collected meanwhile, and struck
             for number in every(3):
-                ids._walk.identity.word[0] = 0  # as in a child of this child
+                ids._walk.identity.word[0], found = 0, []  # as in a child of this child
                 with suppress(Struck):
                     if not strike(number, CALLERS + WALKS, raise_struck, ids):
                         return number > 50
-                found = ids.take(9)
+                with suppress(TryLater):  # on a busy machine
+                    found = ids.take(9)
                 if not seen.isdisjoint(found):
                     return False
                 seen.update(found)
