@@ -186,8 +186,6 @@ def test_the_first_use_waits_one_horizon_once(url, lost):
     "options",
     [
         {"url": "redis"},
-        {"url": "sqlight:///x"},
-        {"url": "memory:?horizon=1s&horizon=2s"},
         {"lead": "2s"},
         {"url": "static:1024"},
     ],
