@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,11 +19,13 @@ def place() -> Iterator[Path]:
 
 @pytest.fixture
 def fleet(place: Path) -> Iterator[Callable[..., Fleet]]:
-    """Makes fleets: ``fleet(url, ...)``."""
+    """Makes fleets: ``fleet(url, ...)``. No ID of one of them repeats an ID of another one."""
     made: list[Fleet] = []
 
-    def make(url: str, **how: str) -> Fleet:
-        made.append(Fleet(place, url, **how))
+    def make(url: str, **how: Any) -> Fleet:
+        alone = place / str(len(made))
+        alone.mkdir()
+        made.append(Fleet(alone, url, **how))
         return made[-1]
 
     yield make

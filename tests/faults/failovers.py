@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tests.faults.fleet import UNHURRIED, Fleet
@@ -38,7 +39,7 @@ class Pair:
 
 
 @contextmanager
-def _redis(behind_s: float, horizon: str, replicas: int) -> Iterator[Pair]:
+def _redis(behind_s: float, horizon: str = "3s", *, replicas: int) -> Iterator[Pair]:
     """Three servers; the successor is the replica that did not confirm."""
     with ExitStack() as stack:
         primary, keen, slow = (stack.enter_context(Server(faked=True)) for _ in range(3))
@@ -62,19 +63,6 @@ def _redis(behind_s: float, horizon: str, replicas: int) -> Iterator[Pair]:
         options = f"?horizon={horizon}&timeout=500ms&replicas={replicas}"
         near = f"redis://127.0.0.1:{wire.port}{options}"
         yield Pair(near, f"{slow.url}{options}", forsake, fail, _opening(wire, slow))
-
-
-@contextmanager
-def confirmed(behind_s: float, horizon: str = "3s") -> Iterator[Pair]:
-    """Redis with ``?replicas=1``."""
-    with _redis(behind_s, horizon, 1) as pair:
-        yield pair
-
-
-@contextmanager
-def _unconfirmed(behind_s: float, horizon: str = "3s") -> Iterator[Pair]:
-    with _redis(behind_s, horizon, 0) as pair:
-        yield pair
 
 
 @contextmanager
@@ -117,8 +105,12 @@ def _opening(wire: Proxy, server: Any) -> Callable[[], None]:
     return opening
 
 
-STORES = {"confirmed": confirmed, "redis": _unconfirmed, "postgresql": _postgresql}
-"""The pairs of servers, by name."""
+STORES = {
+    "confirmed": partial(_redis, replicas=1),
+    "redis": partial(_redis, replicas=0),
+    "postgresql": _postgresql,
+}
+"""The pairs of servers, by name; confirmed: Redis with ``?replicas=1``."""
 
 
 def repeats(

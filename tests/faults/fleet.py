@@ -42,7 +42,8 @@ _SOME_BYTES = 8000  # a thousand IDs
 class Fleet:
     """The processes of one test. lead: how far ahead of the clock they may issue.
 
-    url: of the registry, for those that are started next. timeout: of each call.
+    url: of the registry, for those that are started next; or of servers that make IDs, which have
+    been initialised. timeout: of each call. most: the largest number of IDs in a request.
     python: the interpreter, which may have another version of frazil.
     """
 
@@ -55,16 +56,20 @@ class Fleet:
         lead: str = "500ms",
         scheme: str = TIGHT,
         timeout: str = "1s",
+        most: int = 40,
         python: str = sys.executable,
     ) -> None:
         self.place = place
         self.url = url
         self.crew = Processes(place)
-        self._order = {"scheme": scheme, "broken": broken, "lead": lead, "timeout": timeout}
+        self._order = {"broken": broken, "lead": lead, "timeout": timeout, "most": most}
+        self._order |= {"scheme": scheme}
         self._workers: dict[str, Any] = {}
         self._started = 0
         self._python = python
-        if python == sys.executable:
+        if url.startswith("icicle:"):
+            self._order["scheme"] = "icicle"
+        elif python == sys.executable:
             new(url, "default", frazil.scheme(scheme))
         else:
             command = [python, "-m", "frazil", "init", "--new", "--scheme", scheme, url]

@@ -6,7 +6,7 @@ import signal
 import tempfile
 import threading
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -53,14 +53,21 @@ def set_up(
     return registry
 
 
+def change(run: Callable[[str], list[tuple[Any, ...]]], *changes: tuple[str, str]) -> None:
+    """Change the function. run: a statement."""
+    ((text,),) = run("SELECT pg_get_functiondef('frazil_id(text)'::regprocedure)")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    run(text)
+
+
 def _break(server: Postgres, how: str) -> None:
-    (source,) = server.sql("SELECT pg_get_functiondef('frazil_id(text)'::regprocedure)")[0]
+    changes = {"without_lock": (_TAKEN, ""), "without_guard": (_LOSS, "IF false THEN")}
     if how == "in_a_row":
         server.sql(_IN_A_ROW)
-        return
-    old, new = {"without_lock": (_TAKEN, ""), "without_guard": (_LOSS, "IF false THEN")}[how]
-    assert old in source
-    server.sql(source.replace(old, new))
+    else:
+        change(server.sql, changes[how])
 
 
 class _Session(threading.Thread):

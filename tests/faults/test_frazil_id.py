@@ -6,6 +6,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -14,7 +15,7 @@ import pytest
 import frazil
 from frazil.system.clock import wall_us
 from tests.canary import canary
-from tests.faults.inside import set_up, trial
+from tests.faults.inside import BROKEN, change, set_up, trial
 from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres, programs
 from tests.tools.waiting import until
@@ -45,30 +46,22 @@ def test_a_standby_that_missed_the_last_ids():
 
 
 @canary
-@pytest.mark.parametrize(
-    "broken",
-    [
-        "in_a_row",  # a rollback is enough
-        "without_lock",  # so are two sessions
-    ],
-)
+@pytest.mark.parametrize("broken", BROKEN)
 def test_this_test_sees_a_repeat(broken):
+    """Of a function with a row a rollback is enough, and without the lock two sessions."""
     with trial(8, broken=broken) as running:
-        for _ in range(3):
-            running.progress()
-        assert running.repeats() > 0
-
-
-@canary
-def test_this_test_sees_a_missing_guard():
-    with trial(8, broken="without_guard") as running:
-        running.promote_stale(step_s=-0.8)
+        if broken == "without_guard":
+            running.promote_stale(step_s=-0.8)
         for _ in range(5):
             running.progress()
         assert running.repeats() > 0
 
 
 MANY = "SELECT frazil_id('orders') FROM generate_series(1, 30000)"
+BOTH = pytest.mark.parametrize(
+    "broken", [pytest.param(False, id="whole"), pytest.param(True, marks=canary, id="broken")]
+)
+"""With the function as it is, and without the part of it that notices the fault."""
 
 
 def asked(url, query=MANY):
@@ -87,13 +80,6 @@ def server_with_clock() -> Iterator[tuple]:
             yield server, clock
 
 
-def change(server, old, new):
-    """Change the function."""
-    (text,) = server.sql("SELECT pg_get_functiondef('frazil_id(text)'::regprocedure)")[0]
-    assert old in text
-    server.sql(text.replace(old, new))
-
-
 def killed_backend(broken):
     """Repeats after one process of the server was killed, and the clock stepped back.
 
@@ -102,10 +88,9 @@ def killed_backend(broken):
     with server_with_clock() as (server, clock):
         set_up(server)
         if broken:
-            change(server, "extract(epoch FROM least(w.stats_reset, a.stats_reset)), ", "")
-            change(
-                server, "seal = 0 OR", ""
-            )  # as where the log is lost from the last checkpoint on
+            # Without a seal, as where the log is lost from the last checkpoint on
+            resets = "extract(epoch FROM least(w.stats_reset, a.stats_reset)), "
+            change(server.sql, (resets, ""), ("seal = 0 OR", ""))
             server.sql(MANY)  # the sequences are from now on of this server
             server.sql("SELECT pg_sleep(1.5)")
             server.sql(MANY)
@@ -118,6 +103,12 @@ def killed_backend(broken):
                 os.kill(victim.info.backend_pid, signal.SIGKILL)
             until(lambda: ended(link), "the server to end its sessions")
         return len(seen & until(lambda: again(server), "the server to be back"))
+
+
+def rows(link, text):
+    """What a statement returns, if it returns rows."""
+    done = link.execute(text)
+    return done.fetchall() if done.description else []
 
 
 def ended(link):
@@ -135,13 +126,9 @@ def again(server):
         return set()
 
 
-def test_one_of_its_processes_is_killed():
-    assert killed_backend(broken=False) == 0
-
-
-@canary
-def test_this_test_sees_the_end_of_shared_memory():
-    assert killed_backend(broken=True) > 0
+@BOTH
+def test_one_of_its_processes_is_killed(broken):
+    assert (killed_backend(broken) > 0) is broken
 
 
 def put_back(broken):
@@ -152,10 +139,7 @@ def put_back(broken):
         set_up(server, "5s", database="shop")
         if broken:
             with psycopg.connect(shop, autocommit=True) as link:
-                (text,) = link.execute(
-                    "SELECT pg_get_functiondef('frazil_id(text)'::regprocedure)"
-                ).fetchone()
-                link.execute(text.replace("d.oid, d.xmin, ", ""))
+                change(partial(rows, link), ("d.oid, d.xmin, ", ""))
                 link.execute(MANY)
         asked(shop)
         server.sql("CREATE DATABASE copy TEMPLATE shop")
@@ -166,13 +150,9 @@ def put_back(broken):
         return len(seen & asked(shop))
 
 
-def test_a_copy_of_the_database_takes_its_place():
-    assert put_back(broken=False) == 0
-
-
-@canary
-def test_this_test_sees_another_database():
-    assert put_back(broken=True) > 0
+@BOTH
+def test_a_copy_of_the_database_takes_its_place(broken):
+    assert (put_back(broken) > 0) is broken
 
 
 def test_no_id_is_before_the_guard():
@@ -199,9 +179,6 @@ def test_the_guard_is_a_horizon_after_the_clock_with_what_is_added():
         assert first["time"] >= now_ms + 3000 + 1000  # what is added, and the horizon
 
 
-ISOLATED = pytest.mark.parametrize("level", ["REPEATABLE_READ", "SERIALIZABLE"])
-
-
 def open_transaction(server, level):
     """Repeats between a transaction that does not see the loss of the record, and a generator."""
     url = server.url()
@@ -224,25 +201,14 @@ def open_transaction(server, level):
         return len(others & set(made))
 
 
-@ISOLATED
-def test_a_transaction_that_does_not_see_the_loss(level):
+@BOTH
+@pytest.mark.parametrize("level", ["REPEATABLE_READ", "SERIALIZABLE"])
+def test_a_transaction_that_does_not_see_the_loss(level, broken):
     with server_with_clock() as (server, _):
         set_up(server)
-        assert open_transaction(server, level) == 0
-
-
-@canary
-@ISOLATED
-def test_this_test_sees_an_unseen_loss(level):
-    with server_with_clock() as (server, _):
-        set_up(server)
-        server.sql("DROP TRIGGER frazil_ids_lost ON frazil.frazil_namespace")
-        assert open_transaction(server, level) > 0
-
-
-FLUSHES = pytest.mark.skipif(
-    "pginstall18" not in str(programs()[-1:]), reason="no function of the server flushes the log"
-)
+        if broken:
+            server.sql("DROP TRIGGER frazil_ids_lost ON frazil.frazil_namespace")
+        assert (open_transaction(server, level) > 0) is broken
 
 
 def lonely_transaction(broken):
@@ -253,9 +219,8 @@ def lonely_transaction(broken):
     with server_with_clock() as (server, clock):
         set_up(server)
         if broken:
-            change(
-                server, "PERFORM pg_logical_emit_message(false, 'frazil_id', '', true);", "NULL;"
-            )
+            flush = "PERFORM pg_logical_emit_message(false, 'frazil_id', '', true);"
+            change(server.sql, (flush, "NULL;"))
         server.sql("CHECKPOINT")
         link = psycopg.connect(server.url())
         one = "SELECT frazil_id('orders') FROM generate_series(1, 20), pg_sleep(0.15)"
@@ -267,12 +232,9 @@ def lonely_transaction(broken):
         return len(seen & asked(server.url()))
 
 
-@FLUSHES
-def test_a_transaction_that_nobody_saw():
-    assert lonely_transaction(broken=False) == 0
-
-
-@canary
-@FLUSHES
-def test_this_test_sees_a_mark_that_is_not_on_the_disk():
-    assert lonely_transaction(broken=True) > 0
+@BOTH
+@pytest.mark.skipif(
+    "pginstall18" not in str(programs()[-1:]), reason="no function of the server flushes the log"
+)
+def test_a_transaction_that_nobody_saw(broken):
+    assert (lonely_transaction(broken) > 0) is broken

@@ -6,11 +6,9 @@ from contextlib import ExitStack
 import pytest
 
 from tests.canary import canary
-from tests.faults.failovers import repeats
+from tests.faults.failovers import FOUR, repeats
 from tests.faults.fleet import UNHURRIED
 from tests.servers.redis import BY_NIGHT, Cluster, Server
-
-FOUR = "sign:1=0 time:41 node:2 sequence:20 @10ms since 2025-01-01T00:00:00Z"  # 1 + 1 + 2 numbers
 
 
 def two_primaries(fleet, flavour, replicas):

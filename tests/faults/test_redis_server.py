@@ -25,16 +25,6 @@ def at_work(fleet, server, **how):
         crowd.stop()  # a worker that outlives the server would complain of its absence
 
 
-@pytest.mark.parametrize("flavour", BY_NIGHT)
-def test_a_restart_that_kept_all(fleet, flavour):
-    server = Server(flavour, persistent=True)
-    with at_work(fleet, server) as crowd:
-        for _ in range(3):
-            server.restart()
-            crowd.progress()
-    assert crowd.repeats() == 0
-
-
 def forgotten(fleet, flavour, loss, broken=""):
     server = Server(flavour)
     with at_work(fleet, server, broken=broken) as crowd:

@@ -1,13 +1,12 @@
 """The end of a generator and of its process: first no more IDs, then the claim is given back."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from tests.canary import canary
 from tests.processes.harness import ONE_SLOT, count, held, initialise
+from tests.tools.python import run_python
 
 
 @pytest.fixture
@@ -28,10 +27,7 @@ def test_exit_releases_although_a_daemon_thread_issues(crew, place, url, how, st
 def test_a_generator_that_outlives_the_modules_says_nothing(url):
     """Its finalizer runs when the interpreter has already emptied the modules that it uses."""
     program = f"import frazil, threading; threading.ids = frazil.open({url!r}, {ONE_SLOT!r})"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{program}; threading.ids()"], capture_output=True, check=True
-    )
-    assert done.stderr == b""
+    assert run_python(f"{program}; threading.ids()").stderr == ""
 
 
 def test_close_while_others_issue(crew, place, url):

@@ -4,14 +4,13 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 
 import pytest
 
 from tests.canary import canary
 from tests.needs import needs
-from tests.processes.harness import NARROW, ONE_SLOT, WIDE, count, errors, initialise, size
+from tests.processes.harness import ONE_SLOT, WIDE, count, errors, initialise, size
 from tests.tools.waiting import until
 
 NOBODY, DAEMON, GROUP = 65534, 1, 54321
@@ -63,35 +62,6 @@ def test_file_lost_while_in_use(crew, place, how):
 def test_a_loss_unnoticed_is_seen(crew, place, how):
     replaced(crew, place, how, broken="unguarded_store")
     assert count(place)[1] > 0
-
-
-def put_back(crew, place, broken=""):
-    """The file's content is put back as it was, in the very same file; its members remember."""
-    path = place / "claims.db"
-    url = initialise(f"sqlite:{path}?horizon=2s", NARROW)
-    order = {"url": url, "scheme": NARROW, "broken": broken, "lead": "1s", "nap_s": 0.001}
-    names = ["first", "second"]
-    crews = [crew.start("stream", name=name, **order) for name in names]
-    for name in names:
-        at_work(place, name)
-    with sqlite3.connect(place / "older.db") as older, sqlite3.connect(path, timeout=10) as live:
-        live.backup(older)
-    for name in names:
-        at_work(place, name, 100_000)
-    with sqlite3.connect(place / "older.db") as older, sqlite3.connect(path, timeout=10) as live:
-        older.backup(live)
-    for name in names:
-        at_work(place, name, 400_000)
-    for process in crews:
-        crew.stop(process)
-    older.close()
-    live.close()
-
-
-def test_an_older_state_put_back_while_in_use(crew, place):
-    put_back(crew, place)
-    assert errors(place) == []
-    assert count(place)[1] == 0
 
 
 @only_root
@@ -172,22 +142,4 @@ def test_full_disk(crew, place):
         assert "the disk is full; free some space" in error
     assert told["room"] == ""
     assert told["after"] == ""
-    assert count(place)[1] == 0
-
-
-def test_a_lock_held_by_another_process(crew, place):
-    """For longer than a claim, so that one who has a claim, too, comes to wait."""
-    path = place / "claims.db"
-    url = initialise(f"sqlite:{path}", ONE_SLOT)
-    order = {"url": url, "scheme": ONE_SLOT, "nap_s": 0.001}
-    first = crew.start("stream", name="first", **order)
-    at_work(place, "first")
-    locker = crew.start("locker", path=str(path), seconds=2.5, times=2)
-    second = crew.start("stream", name="second", **order)
-    crew.finish(locker)
-    at_work(place, "first")
-    at_work(place, "second")
-    crew.stop(first)
-    crew.stop(second)
-    assert errors(place) == []
     assert count(place)[1] == 0

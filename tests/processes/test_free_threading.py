@@ -1,7 +1,6 @@
-"""Threads at the same time, on a Python without the global interpreter lock (GIL)."""
+"""Threads on one generator or several, with forks and handlers; also without Python's GIL."""
 
 import json
-import subprocess
 import sys
 
 import pytest
@@ -11,6 +10,7 @@ from tests.canary import canary
 from tests.needs import needs
 from tests.processes.harness import INTERPRETED, WIDE, count, errors, initialise, seen
 from tests.tools import altered_walk
+from tests.tools.python import run_python
 
 free_threaded = pytest.mark.skipif(
     "free-threading" not in sys.version, reason="this Python has the global interpreter lock"
@@ -39,18 +39,15 @@ for found in pkgutil.walk_packages(frazil.__path__, "frazil."):
 
 @free_threaded
 def test_no_module_turns_the_lock_on():
-    command = [sys.executable, "-X", "gil=0", "-W", "error::RuntimeWarning", "-c", PUBLIC]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    command = [sys.executable, "-c", f"{PUBLIC.partition('for found')[0]}frazil.open('memory:')()"]
-    subprocess.run(command, check=True)
+    run_python(PUBLIC, PYTHON_GIL="0", PYTHONWARNINGS="error::RuntimeWarning")
+    run_python(f"{PUBLIC.partition('for found')[0]}frazil.open('memory:')()")
 
 
 @pytest.mark.parametrize("generators", [1, 8])
 def test_threads_forks_and_handlers_at_once(crew, place, quick, generators):
     n, forks = (200_000, 30) if frazil.COMPILED else (20_000, 30)
-    said = crew.run("storm", **order(quick, generators, n=n, forks=forks))
-    said = json.loads(said)
+    said = json.loads(crew.run("storm", **order(quick, generators, n=n, forks=forks)))
+    assert said["compiled"] == frazil.COMPILED
     assert said["locked"] == ("free-threading" not in sys.version)
     assert said["children"] > 0
     assert said["hung"] == 0
@@ -65,6 +62,23 @@ def order(quick, generators, **more):
     initialise(url, WIDE)
     more = {"n": 100_000, "forks": 0, "patience_s": 60} | more
     return {"url": url, "scheme": WIDE, "threads": 8, "generators": generators} | more
+
+
+@canary
+@pytest.mark.parametrize(
+    ("broken", "generators", "n", "env"),
+    [
+        pytest.param("blind", 1, 200_000, {}, id="blind"),
+        pytest.param("shared", 8, 20_000, {}, id="shared"),
+        pytest.param("unguarded", 1, 20_000, INTERPRETED, id="unguarded"),
+    ],
+)
+def test_a_storm_sees_a_repeat(crew, place, broken, generators, n, env):
+    def attempt(out):
+        how = order(out, generators, n=n, forks=30, patience_s=5, broken=broken)
+        crew.run("storm", env=env, out=str(out), **how)
+
+    assert seen(attempt, place)
 
 
 @free_threaded

@@ -1,6 +1,5 @@
 """SIGSTOP for longer than a claim, and than anything is given ahead; what waits is asleep."""
 
-import json
 import os
 import signal
 import time
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 
 import frazil
+from frazil.generator.kept_walk import KeptWalk
 from tests.canary import canary
 from tests.processes.harness import ONE_SLOT, count, errors, held, initialise, issued, size
 from tests.tools.waiting import until
@@ -73,21 +73,38 @@ def test_this_test_can_see(crew, place):
 FEW = "sign:1=0 time:41 node:8 sequence:4 @1ms since 2025-01-01T00:00:00Z"
 
 
-def run(crew, how, scheme, broken=""):
-    """The share of a processor that the thread had, which asks as fast as it can."""
-    order = {"url": "memory:", "scheme": scheme, "how": how, "seconds": 2, "lead": 0}
-    said = json.loads(crew.run("waiting", broken=broken, **order))
-    print(how, scheme, broken, said)  # noqa: T201 - figures, for whoever looks
-    return said["of_the_processor"]
+def share(scheme, how="take"):
+    """The share of a processor that this thread has while it asks as fast as it can."""
+    with frazil.open("memory:", scheme, lead=0) as ids:
+        ids.take(10)
+        per_tick = ids.scheme.layout.sequences
+        began_s, used_s = time.monotonic(), time.thread_time()
+        while time.monotonic() < began_s + 2:
+            if how == "take":
+                ids.take(per_tick)
+            else:
+                for _ in range(per_tick):
+                    ids()
+        return (time.thread_time() - used_s) / (time.monotonic() - began_s)
 
 
 @pytest.mark.skipif(not frazil.COMPILED, reason="interpreted there is nothing to wait for")
 @pytest.mark.parametrize("how", ["calls", "take"])
-def test_asleep_at_the_full_rate_of_the_default_scheme(crew, how):
-    assert run(crew, how, "icicle") < 0.9
+def test_asleep_at_the_full_rate_of_the_default_scheme(how):
+    assert share("icicle", how) < 0.9
+
+
+def spin(walk, pause_ns, since_ns, patient=KeptWalk.wait):
+    """Ask again and again whether it is time yet."""
+    if pause_ns < 0:
+        patient(walk, pause_ns, since_ns)
+    while walk.pause_ns() > 0:
+        pass
 
 
 @canary
-def test_the_waiting_thread_is_asleep(crew):
+def test_the_waiting_thread_is_asleep(monkeypatch):
     """Beside one that spins, because what share that one gets is up to the machine's others."""
-    assert run(crew, "take", FEW) < 0.5 * run(crew, "take", FEW, broken="spinning")
+    asleep = share(FEW)
+    monkeypatch.setattr(KeptWalk, "wait", spin)
+    assert asleep < 0.5 * share(FEW)

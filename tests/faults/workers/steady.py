@@ -1,9 +1,10 @@
-"""A process that issues IDs until it is stopped, whatever happens to its registry.
+"""A process that issues IDs, one and many at a time, whatever happens to its store.
 
-It writes each error with its time, and continues. ``order.broken`` names a way to break
-frazil (see tests/processes/workers/broken.py).
+It writes each error with its time, and continues until it is stopped. ``order.broken`` names a way
+to break frazil (see tests/processes/workers/broken.py).
 """
 
+import random
 import signal
 import sys
 import time
@@ -28,7 +29,7 @@ ids = work.opened(order)
 with Path(f"{id_log.path}.errors").open("a", buffering=1) as errors:
     while True:
         try:
-            id_log.put(ids.take(20))
+            id_log.put([ids(), *ids.take(random.randrange(order.most))])
         except passing as error:
             errors.write(f"{time.time():.3f} {type(error).__name__}: {error}\n")
             time.sleep(0.02)

@@ -10,12 +10,10 @@ from contextlib import contextmanager
 from hashlib import sha1
 from typing import Any
 
-from frazil import aio
 from frazil.claims.claim import Claim, Lost
 from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
-from frazil.generator import awaiting, calls, keeper, kept_walk, local
-from frazil.generator.request import OpenRequest
+from frazil.generator import calls, keeper, kept_walk, local
 from frazil.registries.base import RecordRegistry
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
@@ -183,43 +181,3 @@ def unguarded_icicle() -> None:
     source = source.replace(guard, f"{guard[:8]}0 * {guard[8:]}")
     broken = Script(source, sha1(source.encode(), usedforsecurity=False).hexdigest())
     server.icicle_script = lambda: broken
-
-
-def carried() -> None:
-    """A pickle that carries the claim."""
-
-    def state(self: local.LocalGenerator) -> tuple[Any, ...]:
-        return _carry, (self.config, self._walk.keeper.policy.claim)
-
-    local.LocalGenerator.__reduce__ = state
-
-
-def _carry(config: OpenRequest, claim: Any) -> local.LocalGenerator:
-    ids = local.LocalGenerator(config)
-    walk = ids._walk
-    terms = walk.registry.terms
-    node = claim.slot % terms.nodes
-    walk.adopt(node, claim.start, claim.until, *claim.time(terms), walk.identity.now_ns())
-    return ids
-
-
-def spinning() -> None:
-    """A caller who asks again and again whether it is time yet."""
-    patient = kept_walk.KeptWalk.wait
-
-    def wait(self: kept_walk.KeptWalk, pause_ns: int, since_ns: int) -> None:
-        if pause_ns < 0:
-            patient(self, pause_ns, since_ns)
-        while self.pause_ns() > 0:
-            pass
-
-    kept_walk.KeptWalk.wait = wait
-
-
-def blocking() -> None:
-    """An asyncio skin that waits as a thread would, and the loop with it."""
-
-    async def wait(walk: kept_walk.KeptWalk, pause_ns: int, since_ns: int) -> None:
-        walk.wait(pause_ns, since_ns)
-
-    aio.wait = awaiting.wait = wait

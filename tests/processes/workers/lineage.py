@@ -1,8 +1,7 @@
-"""A process, its children and its children's children, made in one of the ways there are."""
+"""A process and its children: forked in C, with children of their own, or ended in each way."""
 
 import atexit
 import ctypes
-import multiprocessing
 import os
 import sys
 
@@ -21,43 +20,20 @@ def issue(id_log: work.IdLog, ids: frazil.Generator, n: int) -> None:
         id_log.fail(error)
 
 
-def by_python(ids: frazil.Generator, depth: int) -> None:
-    _by(os.fork, ids, depth)
-
-
-def by_c(ids: frazil.Generator, depth: int) -> None:
-    _by(_libc.fork, ids, depth)
-
-
-def _by(fork, ids: frazil.Generator, depth: int) -> None:
-    child = fork()
+def by_c(ids: frazil.Generator, depth: int = 2) -> None:
+    """Each but the last has a child."""
+    child = _libc.fork()
     if child == 0:
         if depth > 1:
-            _by(fork, ids, depth - 1)
-        issue(work.IdLog(order, f"child-{os.getpid()}"), ids, order.n)
+            by_c(ids, depth - 1)
+        else:
+            issue(work.IdLog(order, "last"), ids, order.n)
         sys.exit(0)
-    issue(work.IdLog(order, f"parent-{os.getpid()}"), ids, order.n)
+    issue(work.IdLog(order, f"parent-{depth}"), ids, order.n)
     assert os.waitpid(child, 0)[1] == 0
 
 
-def by_multiprocessing(ids: frazil.Generator, depth: int) -> None:
-    context = multiprocessing.get_context(order.method)
-    children = [context.Process(target=live, args=(ids, depth)) for _ in range(3)]
-    for child in children:
-        child.start()
-    issue(work.IdLog(order, f"parent-{os.getpid()}"), ids, order.n)
-    for child in children:
-        child.join()
-        assert child.exitcode == 0
-
-
-def live(ids: frazil.Generator, depth: int) -> None:
-    if depth > 1:
-        by_multiprocessing(ids, depth - 1)
-    issue(work.IdLog(order, f"child-{os.getpid()}"), ids, order.n)
-
-
-def by_exits(ids: frazil.Generator, depth: int) -> None:
+def by_exits(ids: frazil.Generator) -> None:
     """Each child ends in another way, all of which run code of its parent's."""
 
     def deleted() -> None:
@@ -82,7 +58,6 @@ def by_exits(ids: frazil.Generator, depth: int) -> None:
 
 
 order = work.order()
-if __name__ == "__main__":
-    ids = work.opened(order)
-    work.IdLog(order, "first").put(ids.take(order.first))  # a claim that outlasts the test
-    globals()[order.how](ids, order.depth)
+ids = work.opened(order)
+work.IdLog(order, "first").put(ids.take(order.first))  # a claim that outlasts the test
+globals()[order.how](ids)

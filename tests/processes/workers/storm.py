@@ -111,6 +111,7 @@ for child in children:
             break
         time.sleep(0.001)
 work.tell(
+    compiled=frazil.COMPILED,
     children=len(children),
     hung=hung,
     handled=len(handled),

@@ -13,7 +13,9 @@ from frazil.registries import connect
 from frazil.registries.memory import MemoryRegistry
 from tests.tools import waiting
 from tests.tools.verbs import begin
-from tests.unit.walk.test_walk import Toy, interpreted, manual_identity, walk_in_use
+from tests.unit.walk.test_walk import Toy, manual_identity, module
+
+__all__ = ["module"]
 
 SMALL = "sign:1=0 sequence:8"
 NODES = "node:2 sequence:4"
@@ -205,11 +207,6 @@ class TestMisuse:
     def test_block_is_refused_for_a_layout_with_time(self, url):
         with pytest.raises(ConfigError, match="leave it out"):
             frazil.open(url, "icicle", block=5)
-
-
-@pytest.fixture(params=["in use", "interpreted"])
-def module(request):
-    return walk_in_use if request.param == "in use" else interpreted()
 
 
 class TestWalk:

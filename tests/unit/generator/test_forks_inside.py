@@ -5,14 +5,12 @@ each later moment of the call at which Python would run a handler. Parent and ch
 what they return must have nothing in common.
 """
 
-import subprocess
-import sys
-
 import pytest
 
 from tests.needs import needs
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
+from tests.tools.python import run_python
 from tests.unit.service.conftest import Service
 
 needs("aiohttp", "the client of a service")
@@ -299,19 +297,8 @@ for way, (where, ask) in ways.items():
 """
 
 
-def run(script, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-c", BEGIN + script + END, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
 def test_parent_and_child_return_different_ids(tmp_path):
-    run(LOCAL, f"sqlite:{tmp_path}/claims.db")
+    run_python(BEGIN + LOCAL + END, f"sqlite:{tmp_path}/claims.db")
 
 
 @pytest.mark.parametrize("options", ["", "?prefetch=100"])
@@ -319,11 +306,11 @@ def test_generators_of_a_service(tmp_path, options):
     config = '[namespaces.a]\nscheme = "icicle"\nregistry = "memory:"\n'
     config += '[namespaces.wide]\nscheme = "uuid7"\nregistry = "memory:"\n'
     with Service(tmp_path, config) as service:
-        run(SERVED, f"{service.url}/a{options}")
+        run_python(BEGIN + SERVED + END, f"{service.url}/a{options}")
 
 
 @pytest.mark.parametrize("options", ["", "?prefetch=100"])
 def test_generators_of_an_icicle_server(options):
     with Server() as server:
         Caller(server, "default").init(3)
-        run(SERVED, f"icicle://127.0.0.1:{server.port}{options}")
+        run_python(BEGIN + SERVED + END, f"icicle://127.0.0.1:{server.port}{options}")

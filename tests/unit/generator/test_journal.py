@@ -55,9 +55,8 @@ def own():
         yield server
 
 
-def url_of(server, **options):
-    query = "&".join(f"{name}={value}" for name, value in options.items())
-    return f"redis://:hunter2@127.0.0.1:{server.port}?{query}"
+def url_of(server):
+    return f"redis://:hunter2@127.0.0.1:{server.port}"
 
 
 def facts(record):

@@ -6,11 +6,10 @@ import frazil
 from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import InternalError, PoolExhausted, RegistryUnavailable
 from frazil.generator.calls import Call
-from frazil.generator.kept_walk import KeptWalk
-from frazil.minting import make_request
 from frazil.system import clock
+from frazil.system.process import ProcessIdentity
 from frazil.walk.walk import Pause
-from tests.tools.verbs import begin, drive
+from tests.tools.verbs import drive
 
 MS = 1_000_000
 WIDE = "sign:1=0 time:39 node:2 sequence:22 @1ms since 2025-01-01T00:00:00Z"
@@ -31,7 +30,6 @@ class Clock:
 
 def sense_of(world):
     """An identity on the world's clock, for the walk in use."""
-    from frazil.system.process import ProcessIdentity
 
     class Sensed(ProcessIdentity):
         def now_ns(self):
@@ -40,24 +38,13 @@ def sense_of(world):
     return Sensed()
 
 
-@pytest.fixture
-def world(monkeypatch):
-    return Clock(monkeypatch)
+def raising(error):
+    """A verb of a registry that raises it."""
 
+    def verb(*_):
+        raise error
 
-@pytest.fixture
-def supplied(world, request):
-    """(generator, keeper, answers): a generator whose keeper has no thread."""
-    url = f"memory:{request.node.name}"
-    request = make_request(url, WIDE, namespace="x", keep=0)
-    ids = KeptWalk(request)
-    ids.leave()
-    ids.identity = ids.keeper.policy.identity = sense_of(world)
-    ids.leave()
-    ids.keeper.policy.jitter = lambda: 1.0  # that of two members differs
-    begin(ids.registry)
-    ids.keeper.thread._running.acquire()  # as if the thread ran
-    return ids, ids.keeper, Answers()
+    return verb
 
 
 class Answers(list):
@@ -129,9 +116,8 @@ def test_the_first_claim_of_a_horizon_is_a_random_part_of_it(supplied, world, pa
     assert rounds[-1] == (1000, pytest.approx(0.5))
 
 
-def test_the_random_part_is_no_less_than_what_is_left(supplied, world):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
+def test_the_random_part_is_no_less_than_what_is_left(begun, world):
+    ids, keeper, _ = begun
     drive(keeper.policy._renew(ids, idle=True), keeper.registry)
     keeper.policy._spread, keeper.policy.jitter = False, lambda: 0.5
     world.advance(100)
@@ -153,9 +139,8 @@ def test_an_idle_walk_is_released(supplied, world):
     assert look_s
 
 
-def test_a_lost_claim_is_used_to_its_end_and_then_there_is_another(supplied, world):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
+def test_a_lost_claim_is_used_to_its_end_and_then_there_is_another(begun, world):
+    ids, keeper, answers = begun
     first = keeper.policy.claim
     ids.poll()
     with keeper.registry.step() as (record, _):
@@ -171,9 +156,8 @@ def test_a_lost_claim_is_used_to_its_end_and_then_there_is_another(supplied, wor
     assert isinstance(ids.poll(), int)
 
 
-def test_a_caller_is_served_while_the_store_absorbs_a_step_back(supplied, world):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
+def test_a_caller_is_served_while_the_store_absorbs_a_step_back(begun, world):
+    ids, keeper, answers = begun
     ids.poll()
     world.us -= 3_600_000_000
     numbers, pauses = [], 0
@@ -197,16 +181,12 @@ class TestTrouble:
     def failing(self, supplied, monkeypatch):
         ids, keeper, answers = supplied
         errors = []
-
-        def verb(*_):
-            raise errors[0]
-
         for name in ("grant", "renew", "release"):
             original = getattr(keeper.registry, name)
             monkeypatch.setattr(
                 keeper.registry,
                 name,
-                lambda *a, original=original: verb() if errors else original(*a),
+                lambda *a, original=original: (raising(errors[0]) if errors else original)(*a),
             )
         return ids, keeper, answers, errors
 
@@ -230,6 +210,16 @@ class TestTrouble:
         tend(keeper, ids)
         assert answers == [None]
         assert keeper.policy.trouble is None
+
+    @pytest.mark.parametrize("part", [0.5, 0.75])
+    def test_members_rest_for_different_parts_of_a_pause(self, failing, world, part):
+        """Else all that wait would ask a store that is back at one moment."""
+        ids, keeper, answers, errors = failing
+        keeper.policy.jitter = lambda: part
+        errors.append(RegistryUnavailable("away", outcome_known=True))
+        for most_s in (0.05, 0.1):
+            assert call(ids, keeper, answers) == pytest.approx(most_s * part)
+            world.advance(round(most_s * 1000))
 
     def test_a_call_while_resting_does_not_ask(self, failing):
         ids, keeper, answers, errors = failing
@@ -292,16 +282,11 @@ class TestTrouble:
         assert keeper.policy.claim is None
 
 
-def test_after_a_failure_the_next_round_is_at_the_usual_time(supplied, world, monkeypatch):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
-    ids.poll()
-    world.advance(60)
+def test_after_a_failure_the_next_round_is_at_the_usual_time(busy, world, monkeypatch):
+    ids, keeper, _ = busy
 
-    def fails(*_):
-        raise RegistryUnavailable("away", url="memory:", outcome_known=False)
-
-    monkeypatch.setattr(keeper.registry, "renew", fails)
+    away = RegistryUnavailable("away", url="memory:", outcome_known=False)
+    monkeypatch.setattr(keeper.registry, "renew", raising(away))
     assert tend(keeper, ids) <= 0.05
     assert keeper.policy.trouble is not None
     world.advance(50)
@@ -310,9 +295,8 @@ def test_after_a_failure_the_next_round_is_at_the_usual_time(supplied, world, mo
     assert tend(keeper, ids) == pytest.approx(0.05)
 
 
-def test_a_claim_at_the_horizon_is_renewed_later(supplied, world, monkeypatch):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
+def test_a_claim_at_the_horizon_is_renewed_later(begun, world, monkeypatch):
+    ids, keeper, answers = begun
     ids.poll()
     longest = keeper.policy.claim.until
     renew = keeper.registry.renew

@@ -9,9 +9,7 @@ from frazil.claims.claim import LastSeen, Lost
 from frazil.errors import Closed, RegistryUnavailable
 from frazil.walk.walk import CLOSED
 from tests.tools.verbs import drive
-from tests.unit.generator.test_keeper import Told, call, supplied, tend, world
-
-__all__ = ["supplied", "world"]
+from tests.unit.generator.test_keeper import Told, raising, tend
 
 
 def test_a_claim_granted_after_the_close_is_given_back_whole(supplied):
@@ -27,12 +25,9 @@ def test_a_claim_granted_after_the_close_is_given_back_whole(supplied):
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_a_close_during_a_renewal_gives_back_the_rest(supplied, world, monkeypatch, waits):
+def test_a_close_during_a_renewal_gives_back_the_rest(busy, world, monkeypatch, waits):
     """Also where another caller is heard before the close is."""
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
-    ids.poll()
-    world.advance(60)
+    ids, keeper, answers = busy
     ids.poll()
     used = []
     renew = keeper.registry.renew
@@ -59,9 +54,8 @@ def test_a_close_during_a_renewal_gives_back_the_rest(supplied, world, monkeypat
     assert (holding.held, holding.until) == (False, tick)
 
 
-def test_a_lost_claim_is_not_given_back(supplied, monkeypatch):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
+def test_a_lost_claim_is_not_given_back(begun, monkeypatch):
+    ids, keeper, answers = begun
     monkeypatch.setattr(keeper.registry, "renew", lambda *_: Lost(LastSeen()))
     drive(keeper.policy._renew(ids), keeper.registry)
     given_back = []
@@ -81,10 +75,9 @@ def test_a_call_after_the_end_gets_an_error_at_once(supplied, monkeypatch):
     assert isinstance(told, Closed)
 
 
-def test_a_closed_walk_is_not_renewed(supplied, world):
+def test_a_closed_walk_is_not_renewed(begun, world):
     """Where the close comes between the keeper's look at the walk and what it does then."""
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
+    ids, keeper, _ = begun
     claim = keeper.policy.claim
     ids.poll()
     world.advance(60)
@@ -98,15 +91,12 @@ def test_a_closed_walk_is_not_renewed(supplied, world):
     assert (holding.held, holding.until) == (False, used)
 
 
-def test_a_registry_that_is_down_does_not_delay_the_close(supplied, monkeypatch):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
+def test_a_registry_that_is_down_does_not_delay_the_close(begun, monkeypatch):
+    ids, keeper, answers = begun
     closed = []
 
-    def away(*_):
-        raise RegistryUnavailable("away", url="memory:", outcome_known=False)
-
-    monkeypatch.setattr(keeper.registry, "release", away)
+    away = RegistryUnavailable("away", url="memory:", outcome_known=False)
+    monkeypatch.setattr(keeper.registry, "release", raising(away))
     monkeypatch.setattr(keeper.registry, "close", lambda: closed.append(True))
     keeper.policy._called = True
     keeper.end(ids.finish(), Told(answers))
@@ -117,12 +107,9 @@ def test_a_registry_that_is_down_does_not_delay_the_close(supplied, monkeypatch)
     assert holding.held
 
 
-def test_an_idle_walk_of_another_life_is_not_given_back(supplied, world):
+def test_an_idle_walk_of_another_life_is_not_given_back(busy, world):
     """A restore between the thread's look at its identity and this; the walk has a keeper."""
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
-    ids.poll()
-    world.advance(60)
+    ids, keeper, _ = busy
     tend(keeper, ids)  # busy: renewed
     claim = keeper.policy.claim
     world.advance(160)  # and idle
@@ -145,9 +132,8 @@ def test_a_generator_that_was_never_used_has_nothing_to_give_back(monkeypatch):
 
 
 @pytest.mark.skipif(frazil.COMPILED, reason="a compiled step cannot be interrupted")
-def test_a_step_that_a_close_interrupted_begins_again_and_finds_it(supplied):
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
+def test_a_step_that_a_close_interrupted_begins_again_and_finds_it(begun):
+    ids, keeper, _ = begun
     ids.poll()
     given_back = []
 

@@ -7,9 +7,7 @@ import pytest
 import frazil
 from frazil.claims.claim import LastSeen, Lost, Wait
 from frazil.errors import RegistryUnavailable
-from tests.unit.generator.test_keeper import call, supplied, tend, world
-
-__all__ = ["supplied", "world"]
+from tests.unit.generator.test_keeper import call, raising, tend
 
 
 @pytest.fixture
@@ -68,12 +66,9 @@ def test_after_a_failure_a_due_renewal_is_tried_each_millisecond_after_the_pause
     keeper.policy.claim, keeper.policy._renewable = None, False
 
 
-def test_a_namespace_of_which_a_claim_was_begun_is_not_new(supplied, world, monkeypatch):
+def test_a_namespace_of_which_a_claim_was_begun_is_not_new(busy, world, monkeypatch):
     """Also where the registry has lost it since."""
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
-    ids.poll()
-    world.advance(60)
+    ids, keeper, answers = busy
     tend(keeper, ids)
     monkeypatch.setattr(keeper.registry, "renew", lambda *_: Lost(LastSeen()))
     monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(1, LastSeen()))
@@ -86,9 +81,7 @@ def test_a_namespace_of_which_a_claim_was_begun_is_not_new(supplied, world, monk
 def test_a_wait_whose_reason_the_store_no_longer_tells_is_not_reported(supplied, monkeypatch):
     ids, keeper, answers = supplied
 
-    def away():
-        raise RegistryUnavailable("away", url="memory:", outcome_known=True)
-
+    away = raising(RegistryUnavailable("away", url="memory:", outcome_known=True))
     monkeypatch.setattr(ids.registry, "grant", lambda *_: Wait(1, LastSeen(), guarded=True))
     monkeypatch.setattr(ids.registry, "look", away)
     call(ids, keeper, answers)
@@ -96,10 +89,9 @@ def test_a_wait_whose_reason_the_store_no_longer_tells_is_not_reported(supplied,
 
 
 @pytest.mark.parametrize("lost", [False, True])
-def test_a_doubt_is_a_renewal_at_once(supplied, world, monkeypatch, lost):
+def test_a_doubt_is_a_renewal_at_once(begun, world, monkeypatch, lost):
     """Although much is left; a claim that has a new owner is followed by another one."""
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
+    ids, keeper, _ = begun
     before = keeper.policy.claim
     if lost:
         monkeypatch.setattr(keeper.registry, "renew", lambda ask, _: Lost(ask.seen))

@@ -7,10 +7,8 @@ from frazil.generator.kept_walk import KeptWalk
 from frazil.minting import make_request
 from frazil.walk.walk import SPENT
 from tests.tools.verbs import begin
-from tests.unit.generator.test_keeper import WIDE, Answers, Told, call, supplied, tend, world
+from tests.unit.generator.test_keeper import WIDE, Answers, Told, call, tend
 from tests.unit.generator.test_keeper import sense_of as identity_of
-
-__all__ = ["supplied", "world"]
 
 NUMBERS = 4  # of the layout
 STEP_MS = 10
@@ -96,12 +94,9 @@ def test_who_works_gets_a_number_from_who_rests(world, request, working):
     assert len(issued) == len(set(issued))
 
 
-def test_a_claim_lost_in_use_is_followed_by_a_longer_one(supplied, world, monkeypatch):
+def test_a_claim_lost_in_use_is_followed_by_a_longer_one(busy, world, monkeypatch):
     """Two that work would else take one number from each other for ever, in short claims."""
-    ids, keeper, answers = supplied
-    call(ids, keeper, answers)
-    ids.poll()
-    world.advance(60)
+    ids, keeper, answers = busy
     seen = keeper.policy._seen
     with monkeypatch.context() as lost:
         lost.setattr(keeper.registry, "renew", lambda *_: Lost(seen))

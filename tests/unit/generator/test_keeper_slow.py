@@ -5,9 +5,7 @@ import pytest
 from frazil.claims.claim import LastSeen, Lost, Wait
 from frazil.errors import RegistryUnavailable
 from tests.tools.verbs import drive
-from tests.unit.generator.test_keeper import Told, call, supplied, tend, world
-
-__all__ = ["supplied", "world"]
+from tests.unit.generator.test_keeper import Told, call, raising, tend
 
 
 def slow(monkeypatch, keeper, world, verb, answer_ms):
@@ -105,13 +103,6 @@ def test_who_waited_for_a_number_or_a_store_gets_no_longer_claim(
     world.advance(600)
     tend(keeper, ids)
     assert keeper.policy.claim.until - keeper.policy.claim.start == 100
-
-
-def raising(error):
-    def call(*_):
-        raise error
-
-    return call
 
 
 def test_a_claim_that_ended_while_its_renewal_was_under_way(supplied, world, monkeypatch):

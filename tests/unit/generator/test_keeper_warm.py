@@ -5,9 +5,7 @@ import pytest
 from frazil.claims.claim import Lost
 from frazil.errors import ConfigError
 from frazil.minting import make_request
-from tests.unit.generator.test_keeper import Answers, call, supplied, tend, world
-
-__all__ = ["supplied", "world"]
+from tests.unit.generator.test_keeper import Answers, call, tend
 
 
 @pytest.fixture

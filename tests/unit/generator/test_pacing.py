@@ -6,9 +6,6 @@ from frazil.claims.claim import LastSeen, Terms, Wait
 from frazil.generator.pacing import pause_us
 from frazil.generator.verb_requests import ask_of
 from frazil.system.chance import jitter, shuffled
-from tests.unit.generator.test_keeper import supplied, world
-
-__all__ = ["supplied", "world"]
 
 
 def test_members_that_wait_for_one_tick_retry_at_different_moments():

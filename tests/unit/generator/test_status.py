@@ -10,20 +10,9 @@ import frazil
 from frazil.errors import ClockError, Closed, RegistryUnavailable
 from frazil.generator.status import Status, is_late
 from frazil.registries.memory import MemoryRegistry
-from frazil.remote.icicle.server import icicle_script
+from tests.servers.icicle import Caller
 from tests.servers.redis import Server, until
 from tests.tools.forks import child
-
-
-@pytest.fixture(scope="module")
-def own():
-    """A server of this module's own, with a password."""
-    with Server(requirepass="hunter2") as server:
-        yield server
-
-
-def url_of(server, options=""):
-    return f"redis://:hunter2@127.0.0.1:{server.port}?{options}"
 
 
 def test_before_in_and_after_use(url):
@@ -83,10 +72,10 @@ def test_a_clock_that_is_refused():
             assert ids.status().why_unready() == ""
 
 
-def test_a_store_that_is_stopped(own):
+def test_a_store_that_is_stopped():
     """Red before the end of the claim, and green again; the error has its time, no password."""
     with Server(requirepass="hunter2") as server:
-        url = url_of(server, "horizon=6s&timeout=200ms")
+        url = f"redis://:hunter2@127.0.0.1:{server.port}?horizon=6s&timeout=200ms"
         frazil.init(url, new=True)
         with frazil.open(url, timeout="100ms") as ids:
             ids.ready("30s")
@@ -211,17 +200,9 @@ def test_a_child_has_no_claim_of_its_parent(tmp_path):
         assert ids.status().issued == 5
 
 
-def test_a_pool_of_servers_that_make_ids(own):
-    url = f"icicle://:hunter2@127.0.0.1:{own.port}"
-    client = own.client(password="hunter2")
-    client.eval(
-        icicle_script().source,
-        1,
-        "frazil:icicle:{default}",
-        *["init", "", "", "", "3", "", "", "", "1"],
-    )
-    client.close()
-    with frazil.open(url) as ids:
+def test_a_pool_of_servers_that_make_ids():
+    with Server() as server, frazil.open(f"icicle://127.0.0.1:{server.port}") as ids:
+        Caller(server, "default").init(3)
         ids.take(10)
         status = ids.status()
         assert (status.issued, status.waits, status.failures, status.claimed) == (10, 1, 0, False)

@@ -1,9 +1,6 @@
 """The logger ``frazil``: no caller waits for its records, and without logs there are none."""
 
 import logging
-import os
-import subprocess
-import sys
 import threading
 import time
 
@@ -13,6 +10,7 @@ import frazil
 from frazil.system import event_log
 from frazil.system.event_log import INFO, WARNING, flush, tell
 from tests.tools.forks import child
+from tests.tools.python import run_python
 from tests.tools.waiting import until
 
 
@@ -42,24 +40,12 @@ def kept():
     logger.setLevel(logging.NOTSET)
 
 
-def run(code, **environ):
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, **environ},
-    )
-
-
 def test_frazil_does_not_load_logging():
     code = (
         "import sys, frazil\nids = frazil.open('memory:')\nids()\nids.close()\n"
         "frazil.mint(1, 'memory:')\nprint('logging' in sys.modules)"
     )
-    done = run(code)
-    assert done.stdout.split() == ["False"], done.stderr
+    assert run_python(code).stdout.split() == ["False"]
 
 
 def test_a_program_that_configured_nothing_sees_nothing():
@@ -67,8 +53,8 @@ def test_a_program_that_configured_nothing_sees_nothing():
         "import logging, frazil\nfrom frazil.system.event_log import *\n"
         "tell(WARNING, 'told', 'something')\nflush(10)"
     )
-    done = run(code)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = run_python(code)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_a_handler_that_makes_an_id_does_not_wait_for_its_own_record(kept):
@@ -126,8 +112,7 @@ def test_the_last_records_are_written_before_the_exit(tmp_path):
         f"import logging\nlogging.basicConfig(level=20, filename={str(log)!r})\n"
         "import frazil\nids = frazil.open('memory:')\nids()\n"
     )
-    done = run(code)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert run_python(code).stderr == ""
     assert "generator closed after 1 IDs" in log.read_text()
 
 

@@ -1,14 +1,14 @@
 """The gate between forks, steps and imports, in C and in Python."""
 
 import os
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
 
 from frazil.system import fork_gate
+from tests.tools.forks import child
+from tests.tools.python import run_python
 
 GATES = {"python": fork_gate._PureGate}
 if not isinstance(fork_gate._the, fork_gate._PureGate):
@@ -43,14 +43,15 @@ def test_no_thread_enters_before_the_last_of_two_nested_forks(gate):
 def test_the_child_of_a_hook_that_forks_may_enter(gate):
     """It completes the fork that the hook was part of, although its gate has started again."""
     gate.shut()
-    child = os.fork()
-    gate.reopen()
-    entered = gate.enter()
-    gate.leave()
-    if child == 0:
-        os._exit(0 if entered else 1)
-    assert entered
-    assert os.waitpid(child, 0)[1] == 0
+
+    def enters():
+        gate.reopen()
+        entered = gate.enter()
+        gate.leave()
+        return entered
+
+    assert child(enters) == 0
+    assert enters()
 
 
 def test_a_thread_inside_may_enter_again_while_another_forks(gate):
@@ -106,25 +107,17 @@ def test_a_child_of_a_fork_that_waited_in_vain_knows(gate):
     thread = threading.Thread(target=step)
     thread.start()
     inside.wait(10)
-    child = os.fork()
-    if child == 0:
-        entered = gate.enter()
-        os._exit(0 if entered and gate.cut() else 1)
+    assert child(lambda: gate.enter() and gate.cut()) == 0
     out.set()
     thread.join()
-    assert os.waitpid(child, 0)[1] == 0
     assert not gate.cut()
 
 
 def test_a_child_from_inside_is_not_cut(gate):
     """A handler that forks in the middle of its own thread's step."""
     gate.enter()
-    child = os.fork()
-    if child == 0:
-        gate.leave()
-        os._exit(1 if gate.cut() else 0)
+    assert child(lambda: gate.leave() or not gate.cut()) == 0
     gate.leave()
-    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_a_thread_that_waits_lets_others_enter(gate):
@@ -166,15 +159,15 @@ def test_a_fork_inside_a_wait_of_a_hook(gate):
     """A signal handler forks; in both processes the hook goes on, and its fork is still to come."""
     gate.shut()
     with gate.waiting():
-        child = os.fork()
+        process = os.fork()
     refused = elsewhere(lambda: (gate.enter(), gate.leave()))
     gate.reopen()
     entered = elsewhere(lambda: (gate.enter(), gate.leave()))
     right = (refused[0], entered[0]) == (False, True)
-    if child == 0:
+    if process == 0:
         os._exit(0 if right else 1)
     assert right
-    assert os.waitpid(child, 0)[1] == 0
+    assert os.waitpid(process, 0)[1] == 0
 
 
 def test_an_import_waits_for_a_fork_but_not_long(gate):
@@ -221,7 +214,7 @@ os._exit(0)
 
 def test_threads_start_while_a_fork_waits_in_vain():
     """Python 3.13 has a lock then that each new thread needs, and the interpreter with it."""
-    subprocess.run([sys.executable, "-c", THREADS_START], timeout=30, check=True)
+    run_python(THREADS_START)
 
 
 STRUCK = """
@@ -266,11 +259,5 @@ def test_an_exception_of_a_handler_comes_after_the_fork():
     """Python drops one that is raised inside a hook. The gate in C runs no handler."""
     if "c" not in GATES:
         pytest.skip("the gate in C was not built")
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", STRUCK],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = run_python(STRUCK, PYTHONWARNINGS="ignore::DeprecationWarning")
     assert (done.stdout.split(), done.stderr) == (["raised"] * 20, "")

@@ -3,7 +3,6 @@
 And a package that cannot be loaded, or is there in two ways.
 """
 
-import subprocess
 import sys
 from hashlib import sha256
 
@@ -12,6 +11,7 @@ import pytest
 from frazil.system import digest as module
 from frazil.system.extras import missing_extra
 from frazil.system.imports import load
+from tests.tools.python import run_python
 
 FORKS = """
 import os, sys, threading, time
@@ -31,14 +31,9 @@ os.waitpid(child, 0)
 """
 
 
-def run(*script):
-    command = [sys.executable, "-c", *script]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-
-
 def test_a_fork_while_another_thread_imports(tmp_path):
     (tmp_path / "slow.py").write_text("import time\ntime.sleep(0.5)\nready = 'imported'\n")
-    done = run(FORKS, str(tmp_path))
+    done = run_python(FORKS, str(tmp_path))
     assert done.stdout.split() == ["imported"]
 
 
@@ -48,7 +43,7 @@ def test_a_fork_during_ones_own_import(tmp_path):
         "code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])\n"
     )
     script = FORKS.split("begun =", maxsplit=1)[0] + "print(load('forks').code)"
-    done = run(script, str(tmp_path))
+    done = run_python(script, str(tmp_path))
     assert done.stdout.split() == ["7"]
 
 
@@ -63,7 +58,7 @@ def test_a_fork_in_c(tmp_path):
         "if not child:\n    os._exit(0)\n"
         "os.waitpid(child, 0)\n"
     )
-    done = run(script)
+    done = run_python(script)
     assert done.stderr == ""
 
 
@@ -110,7 +105,7 @@ print("free" if free else "held")
 @pytest.mark.parametrize("hook", ["before", "after_in_parent", "after_in_child", "signal"])
 def test_a_fork_inside_the_hook_of_another_fork(hook):
     """In every process that it leaves, another thread can import."""
-    done = run(NESTED, hook)
+    done = run_python(NESTED, hook)
     assert (done.stdout.split(), done.stderr) == (["free"], "")
 
 

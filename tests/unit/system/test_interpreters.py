@@ -1,13 +1,13 @@
 """Interpreters of one process (PEP 734) are members of their own: no two make the same ID."""
 
 import json
-import subprocess
 import sys
 
 import pytest
 
 import frazil
 from tests.canary import canary
+from tests.tools.python import run_python
 
 pytestmark = [
     pytest.mark.skipif(
@@ -62,10 +62,7 @@ for one in several:
 
 def said_by_four(url, scheme="icicle", broken=""):
     """What each says: whether it is compiled, and its IDs; or its error."""
-    command = [sys.executable, "-c", PROGRAM, url, scheme, broken, str(COUNT)]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert said.returncode == 0, said.stderr
-    return json.loads(said.stdout)
+    return json.loads(run_python(PROGRAM, url, scheme, broken, str(COUNT)).stdout)
 
 
 def made(said):

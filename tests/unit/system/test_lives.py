@@ -1,12 +1,11 @@
 """Copies of a process: forks that only one of the two signs shows, and restored machines."""
 
 import struct
-import subprocess
-import sys
 
 import pytest
 
 import frazil
+from tests.tools.python import run_python
 from tests.unit.walk.test_walk import Toy, manual_identity, module
 
 __all__ = ["module"]
@@ -45,18 +44,7 @@ ids = frazil.open(URL, SCHEME, lead="8s")
 @pytest.fixture
 def run(tmp_path):
     """Runs Python code with a file of claims of its own."""
-
-    def run(body, *told):
-        claims = str(tmp_path / "claims.db")
-        command = [sys.executable, "-c", START + body, claims, *told]
-        succeed(command)
-
-    return run
-
-
-def succeed(command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr
+    return lambda body, *told: run_python(START + body, str(tmp_path / "claims.db"), *told)
 
 
 def test_a_fork_that_python_makes_is_seen_without_the_kernel(run):

@@ -1,11 +1,9 @@
 """frazil where the system lacks something: taken away in a fresh process, before the import."""
 
-import subprocess
-import sys
-
 import pytest
 
 import frazil
+from tests.tools.python import run_python
 
 TAKE = """
 import asyncio, subprocess  # they know for themselves which system it is
@@ -91,13 +89,6 @@ else:
 """
 
 
-def run(code):
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.parametrize(
     "code",
     [
@@ -112,7 +103,7 @@ def run(code):
     ],
 )
 def test_without(code):
-    run(code)
+    run_python(code)
 
 
 @pytest.mark.skipif(not frazil.COMPILED, reason="an installation without the compiled walk")
@@ -120,11 +111,11 @@ def test_the_compiled_walk_needs_the_compiled_identity():
     """Where it does not compile, only the choice in frazil/walk/__init__.py avoids the error."""
     wrong = "import frazil.system.process as p\np.PureIdentity = None\n"
     with pytest.raises(AssertionError, match=r"frazil\.system\._process"):
-        run(WINDOWS + wrong + MINTS)
+        run_python(WINDOWS + wrong + MINTS)
 
 
 def test_that_test_can_see(monkeypatch):
     """Compiled, the walk asks the kernel."""
     monkeypatch.setenv("FRAZIL_PURE", "1")
     with pytest.raises(AssertionError, match="not noticed"):
-        run(MACOS + "os.register_at_fork = lambda **_: None" + FORKS)
+        run_python(MACOS + "os.register_at_fork = lambda **_: None" + FORKS)

@@ -1,14 +1,13 @@
 """The two senses of a generator: how much time has passed, and is this still the process?"""
 
 import mmap
-import os
-import subprocess
-import sys
 import time
 
 import pytest
 
 from frazil.system.process import ProcessIdentity, PureIdentity
+from tests.tools.forks import child
+from tests.tools.python import run_python
 
 
 @pytest.fixture(params=[PureIdentity, ProcessIdentity])
@@ -32,11 +31,7 @@ def test_time_that_has_passed_is_noticed(identity):
 
 
 def test_a_child_is_another_process(identity):
-    child = os.fork()
-    if not child:
-        os._exit(10 + identity.intact() + 2 * type(identity)().intact())
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 12
+    assert child(lambda: type(identity)().intact() and not identity.intact()) == 0
     assert identity.intact()
 
 
@@ -69,6 +64,4 @@ print(os.waitpid(child, 0)[1])
 @pytest.mark.skipif(not hasattr(mmap, "MADV_DONTFORK"), reason="madvise is Linux's")
 def test_a_child_in_whose_hooks_a_signal_handler_raises():
     """Python drops the exception, and skips what the hook in Python had left to do."""
-    command = [sys.executable, "-c", RAISES]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.split() == ["0"]
+    assert run_python(RAISES).stdout.split() == ["0"]

@@ -1,8 +1,6 @@
 """The search for repeats, exact at every size; the schedule of a mix, from a seed."""
 
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ from frazil_torture import MIXED
 from frazil_torture.file import WAYS
 from frazil_torture.repeats import Repeat, Repeats
 from frazil_torture.schedule import schedule
+from tests.tools.python import run_python
 
 SEARCH = """
 import re, sys
@@ -46,6 +45,7 @@ def plain(keys: list[int]) -> list[Repeat]:
 
 @pytest.mark.parametrize("bits", [1, 10, 64, 128])
 def test_search_equals_a_plain_one(tmp_path: Path, bits: int) -> None:
+    assert search([], tmp_path) == []
     dice = random.Random(bits)
     keys = [dice.getrandbits(bits) for _ in range(20_000)]
     keys[19_999], keys[19_998] = keys[0], keys[10_000]
@@ -55,17 +55,10 @@ def test_search_equals_a_plain_one(tmp_path: Path, bits: int) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_ids(tmp_path: Path) -> None:
-    assert search([], tmp_path) == []
-
-
 @pytest.mark.long
 def test_memory_is_bounded(tmp_path: Path) -> None:
     """A dict of these IDs and their positions would need 400 MB."""
-    done = subprocess.run(
-        [sys.executable, "-c", SEARCH, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert int(done.stdout) < 120 << 10
+    assert int(run_python(SEARCH, str(tmp_path)).stdout) < 120 << 10
 
 
 def test_every_fault_and_each_of_its_ways_occurs():
