@@ -68,7 +68,7 @@ FAILOVERS = {
     for case in (FirstDecides, GrantsInTheWait, DeafInTheWait, StoreClockEndsTheWait, StoppedClock)
 } | {case.__name__: Parts(timed=case) for case in (LostAndSilent, SleepsOutTheWait)}
 
-_WORLD = Schedule(
+WORLD = Schedule(
     seed=0,
     tick_us=10_000,
     horizon_us=1_000_000,
@@ -86,7 +86,7 @@ _WORLD = Schedule(
 TRACES = {
     # A newcomer asks a successor that is behind, and then the clock is corrected.
     "StoreClockEndsTheWait": replace(
-        _WORLD,
+        WORLD,
         seed=123,
         faults=(
             Fault(2_323_090, "successor", 0, 0.692974),
@@ -96,7 +96,7 @@ TRACES = {
     ),
     # A holder reports, and the report is lost in a second failover. It wants no ID.
     "LostAndSilent": replace(
-        _WORLD,
+        WORLD,
         seed=1,
         node_bits=1,
         keep_us=3_000_000,
@@ -108,7 +108,7 @@ TRACES = {
     ),
     # The same, and it is told to wait for longer than a newcomer at the second successor.
     "SleepsOutTheWait": replace(
-        _WORLD,
+        WORLD,
         seed=3,
         faults=(
             Fault(3_330_364, "successor", 0, 0.855965),

@@ -4,58 +4,34 @@ A change of the drawing changes the schedule of a seed, so the schedule itself i
 comes with a copy of the code that failed: that still fails, and the current code does not.
 """
 
+from dataclasses import replace
+
 from evidence.simulator import Fault, Parts, Schedule
 from frazil.claims.claim import Wait
 from frazil.claims.record import Record
 from frazil.generator.timed_policy import TimedPolicy
 from tests.simulation.canaries import CANARIES
+from tests.simulation.failovers import WORLD
 from tests.unit.walk.test_walk import interpreted
 
-BOOTS_IN_1970 = Schedule(
-    seed=54,
-    tick_us=1000,
-    horizon_us=60_000_000,
-    node_bits=1,
-    sequence_bits=4,
-    lead_us=15_000_000,
-    members=4,
-    lasts_us=1_620_000_000,
-    initialised=True,
-    guarded=True,
-    faults=(Fault(at_us=967_058_762, kind="store boot", member=1, share=0.8132),),
-)
-
-CLOSED_WHILE_ASKING = Schedule(
-    seed=92,
-    tick_us=10_000,
-    horizon_us=50_000,
-    node_bits=0,
-    sequence_bits=2,
-    lead_us=0,
-    members=1,
-    lasts_us=1_800_000,
-    initialised=True,
-    guarded=False,
+_WORLD = replace(WORLD, keep_us=0)
+BOOTS_IN_1970 = replace(
+    _WORLD, seed=54, tick_us=1000, horizon_us=60_000_000, node_bits=1, sequence_bits=4,
+    lead_us=15_000_000, members=4, lasts_us=1_620_000_000,
+    faults=(Fault(at_us=967_058_762, kind="store boot", member=1, share=0.8132),)
+)  # fmt: skip
+CLOSED_WHILE_ASKING = replace(
+    _WORLD, seed=92, horizon_us=50_000, lead_us=0, members=1, lasts_us=1_800_000, guarded=False,
     faults=(
         Fault(at_us=201_104, kind="store crash", member=0, share=0.6958328667684435),
         Fault(at_us=480_153, kind="delay", member=0, share=0.0938595867742349),
         Fault(at_us=495_015, kind="close", member=0, share=0.8933170425576351),
-    ),
-)
-
-ONE_SLOT_FOR_TWO = Schedule(
-    seed=5,
-    tick_us=1_000_000,
-    horizon_us=4_000_000,
-    node_bits=0,
-    sequence_bits=0,
-    lead_us=4_000_000,
-    members=2,
-    lasts_us=64_000_000,
-    initialised=True,
-    guarded=False,
-    faults=(),
-)
+    )
+)  # fmt: skip
+ONE_SLOT_FOR_TWO = replace(
+    _WORLD, seed=5, tick_us=1_000_000, horizon_us=4_000_000, sequence_bits=0, lead_us=4_000_000,
+    lasts_us=64_000_000, guarded=False
+)  # fmt: skip
 
 
 class WaitsWholeTicks(Record):
