@@ -64,5 +64,4 @@ def test_stale_replica_promoted(fleet, scheme):
 
 @canary
 def test_that_failover_can_be_seen(fleet):
-    # A repeat needs a server that is back while the old claims last, which a busy machine may miss.
     assert any(failover(fleet, "20s", 8, broken="unguarded_store") > 0 for _ in range(6))
