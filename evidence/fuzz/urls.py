@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import frazil
 from evidence.fuzz.accepted import accepted
-from frazil.minting import make_request
+from frazil.generator.request import make_request
 from frazil.registries import connect
 from frazil.registries.etcd.registry import EtcdRegistry
 from frazil.registries.partitioned import PartitionedRegistry

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.request import Duration, OpenRequest, refuse_full
+from frazil.generator.request import Duration, OpenRequest, make_request, refuse_full
 from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count, refuse_unknown
 from frazil.inputs.url import UrlInput
-from frazil.minting import make_request
 from frazil.opening import OpenOptions, open_ids
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns

@@ -16,10 +16,9 @@ from typing import Never
 
 from frazil.errors import ConfigError
 from frazil.generator.history import History, declare
-from frazil.generator.request import Duration
+from frazil.generator.request import Duration, make_request
 from frazil.inputs.arguments import refuse_unknown
 from frazil.inputs.url import UrlInput
-from frazil.minting import make_request
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme, epoch_us
 from frazil.system.clock import to_us

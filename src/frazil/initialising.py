@@ -20,11 +20,10 @@ from typing import Never
 from frazil.claims.claim import LastSeen, layout_mismatch
 from frazil.errors import ConfigError
 from frazil.generator.mint import answer_by, mint
-from frazil.generator.request import Duration, OpenRequest, refuse_full
+from frazil.generator.request import Duration, OpenRequest, make_request, refuse_full
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import check_whole, expect, refuse_unknown
 from frazil.inputs.url import UrlInput
-from frazil.minting import make_request
 from frazil.registries.base import Registry
 from frazil.registries.commands import init_command
 from frazil.schemes.scheme import Scheme

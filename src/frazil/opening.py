@@ -10,10 +10,9 @@ from typing import Never, TypedDict
 
 from frazil.generator.generator import Generator
 from frazil.generator.local import open_request
-from frazil.generator.request import Duration
+from frazil.generator.request import Duration, make_request
 from frazil.inputs.arguments import refuse_unknown
 from frazil.inputs.url import UrlInput
-from frazil.minting import make_request
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 

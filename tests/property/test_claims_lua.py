@@ -93,8 +93,6 @@ class Pair:
     def step(self, op, who, *values):
         getattr(self, op)(who, *values)
 
-    # Mishaps.
-
     def pass_time(self, _, us):
         self.us += us
         self.boot_us += us

@@ -175,7 +175,7 @@ def _with_request(run: Command) -> Command:
         timeout: str = "10s",
         **rest: Any,
     ) -> None:
-        from frazil.minting import make_request  # no part of a command without a request
+        from frazil.generator.request import make_request  # no part of a command without a request
 
         options: OpenOptions = {"namespace": namespace, "lead": lead or 0, "timeout": timeout}
         run(request=make_request(url, scheme, **options), **rest)

@@ -33,8 +33,7 @@ from django.core.signals import setting_changed
 from frazil.errors import CodecError, ConfigError
 from frazil.generator.generator import Generator
 from frazil.generator.local import open_request
-from frazil.generator.request import OpenRequest
-from frazil.minting import make_request
+from frazil.generator.request import OpenRequest, make_request
 from frazil.opening import OpenOptions
 from frazil.schemes.scheme import Scheme, scheme
 

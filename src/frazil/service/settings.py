@@ -22,11 +22,10 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar, Unpack
 
 from frazil.errors import ConfigError, LayoutExhausted, Misuse
-from frazil.generator.request import OpenRequest, refuse_full
+from frazil.generator.request import OpenRequest, make_request, refuse_full
 from frazil.inputs.duration import duration_us
 from frazil.inputs.keys import read_keys
 from frazil.inputs.masking import masked
-from frazil.minting import make_request
 from frazil.opening import OpenOptions
 from frazil.remote.http.config import NAME, NAME_RULE
 from frazil.schemes.scheme import Scheme

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from frazil.errors import ClaimLost
 from frazil.generator.history import past_registry
 from frazil.generator.local import open_request
-from frazil.generator.request import OpenRequest
+from frazil.generator.request import OpenRequest, make_request
 from frazil.inputs.url import UrlInput
-from frazil.minting import make_request
 from frazil.opening import TaskOptions
 from frazil.schemes.scheme import Scheme
 from frazil.tables.new_column import column_type, new_column, opened

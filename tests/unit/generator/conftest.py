@@ -3,7 +3,7 @@
 import pytest
 
 from frazil.generator.kept_walk import KeptWalk
-from frazil.minting import make_request
+from frazil.generator.request import make_request
 from tests.tools.verbs import begin
 from tests.unit.generator.test_keeper import WIDE, Answers, Clock, call, sense_of
 

@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy
 import frazil, frazil.aio
 from frazil import minting
+from frazil.generator.request import make_request
 from frazil.remote import base
 from frazil.generator.history import History
 from frazil.generator.kept_walk import KeptWalk
@@ -133,7 +134,7 @@ def minted(n, request, registry, mint=minting.mint):
 minting.mint = minted
 ids = frazil.open(url, lead="1s")
 later = frazil.aio.AwaitedGenerator(ids._walk)
-served = ServedNamespace(minting.make_request(url, namespace="served", lead="1s"))
+served = ServedNamespace(make_request(url, namespace="served", lead="1s"))
 
 wide = frazil.open(url, namespace="wide", scheme="uuid7", lead="1s")
 wide_later = frazil.aio.AwaitedGenerator(wide._walk)

@@ -27,7 +27,7 @@ from frazil.errors import (
 )
 from frazil.generator.local import LocalGenerator
 from frazil.generator.mint import mint
-from frazil.minting import make_request
+from frazil.generator.request import make_request
 from frazil.system.event_log import flush
 from tests.tools.waiting import refusal, until
 from tests.unit.walk.test_walk import LAYOUTS

@@ -4,7 +4,7 @@ import pytest
 
 from frazil.claims.claim import Lost
 from frazil.generator.kept_walk import KeptWalk
-from frazil.minting import make_request
+from frazil.generator.request import make_request
 from frazil.walk.walk import SPENT
 from tests.tools.verbs import begin
 from tests.unit.generator.test_keeper import WIDE, Answers, Told, call, tend

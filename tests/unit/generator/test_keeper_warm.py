@@ -4,7 +4,7 @@ import pytest
 
 from frazil.claims.claim import Lost
 from frazil.errors import ConfigError
-from frazil.minting import make_request
+from frazil.generator.request import make_request
 from tests.unit.generator.test_keeper import Answers, call, tend
 
 

@@ -8,8 +8,8 @@ from urllib.parse import quote
 import pytest
 
 from frazil.errors import ConfigError
+from frazil.generator.request import make_request
 from frazil.inputs.url import parse_url, url_of
-from frazil.minting import make_request
 
 
 # "lite" and "s" are also parts of the kind.

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 import frazil
 from frazil.errors import ClaimLost, ConfigError
-from frazil.minting import make_request
+from frazil.generator.request import make_request
 from frazil.tables.attempt import Attempt, make_attempt
 from frazil.tables.new_column import check_kept
 from frazil.tables.parts import make_parts

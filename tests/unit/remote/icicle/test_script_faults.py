@@ -8,7 +8,7 @@ import time
 import pytest
 import redis
 
-from frazil.minting import make_request
+from frazil.generator.request import make_request
 from frazil.remote.icicle.calls import configure_icicle
 from frazil.remote.icicle.server import FUNCTION, IcicleServer, icicle_library
 from frazil.system.steps import run

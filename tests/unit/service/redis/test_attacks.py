@@ -11,7 +11,7 @@ import socket
 
 import pytest
 
-from frazil.minting import make_request
+from frazil.generator.request import make_request
 from frazil.service.redis.commands import IDS_MOST
 from frazil.service.redis.server import RespServer
 from frazil.service.settings import Settings
