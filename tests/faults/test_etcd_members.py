@@ -55,6 +55,8 @@ KEY = {"key": "eA=="}
 def restore(fleet, place, ahead="3s", **options):
     """Two hold claims that the snapshot lacks, and are stopped until two more have started."""
     with etcd(1) as cluster:
+        for _ in range(100):  # or the log may be as long again before a member connects
+            cluster.wait().ask("kv/put", KEY, 60)
         crowd = fleet(f"{cluster.url}?horizon={ahead}", lead=ahead, **options)
         crowd.start(2)
         cluster.save(place / "snapshot")

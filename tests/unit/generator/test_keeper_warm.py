@@ -86,9 +86,7 @@ def test_a_renewal_that_was_late_is_for_the_whole_horizon(warm, world):
 
 
 @pytest.mark.parametrize(("ids_made", "reach_ms"), [(1, 1000), (2, 400)])
-def test_one_id_after_a_late_renewal_does_not_make_a_generator_busy(
-    warm, world, ids_made, reach_ms
-):
+def test_one_id_after_a_late_renewal_makes_no_generator_busy(warm, world, ids_made, reach_ms):
     ids, keeper, _sent = warm
     keeper.policy.jitter, keeper.policy._spread = (lambda: 0.5), True  # twice as much each time
     for _ in range(3):
