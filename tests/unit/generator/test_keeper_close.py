@@ -112,7 +112,7 @@ def test_an_idle_walk_of_another_life_is_not_given_back(busy, world):
     ids, keeper, _ = busy
     tend(keeper, ids)  # busy: renewed
     claim = keeper.policy.claim
-    world.advance(160)  # and idle
+    world.advance(360)  # and idle
     keeper.policy.identity = SimpleNamespace(
         era=ids.identity.era + 1, intact=lambda: False, now_ns=ids.identity.now_ns
     )
