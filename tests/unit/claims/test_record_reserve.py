@@ -51,7 +51,10 @@ def test_after_a_loss_it_begins_after_the_wait():
         reserve(world)
     world.record = Record()  # nothing was saved
     world.grant()
-    world.tick(TERMS.wait_ticks)
+    world.tick(TERMS.wait_ticks - 1)
+    with pytest.raises(PoolExhausted):
+        reserve(world)
+    world.tick(1)
     assert region(reserve(world))[1] == NOW + TERMS.wait_ticks
 
 

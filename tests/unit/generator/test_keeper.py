@@ -284,7 +284,6 @@ class TestTrouble:
 
 def test_after_a_failure_the_next_round_is_at_the_usual_time(busy, world, monkeypatch):
     ids, keeper, _ = busy
-
     away = RegistryUnavailable("away", url="memory:", outcome_known=False)
     monkeypatch.setattr(keeper.registry, "renew", raising(away))
     assert tend(keeper, ids) <= 0.05

@@ -80,7 +80,6 @@ def test_a_namespace_of_which_a_claim_was_begun_is_not_new(busy, world, monkeypa
 
 def test_a_wait_whose_reason_the_store_no_longer_tells_is_not_reported(supplied, monkeypatch):
     ids, keeper, answers = supplied
-
     away = raising(RegistryUnavailable("away", url="memory:", outcome_known=True))
     monkeypatch.setattr(ids.registry, "grant", lambda *_: Wait(1, LastSeen(), guarded=True))
     monkeypatch.setattr(ids.registry, "look", away)
