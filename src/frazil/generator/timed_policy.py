@@ -2,7 +2,7 @@
 
 - A busy generator renews its claim when less than half of the ticks that it wanted are left. It
   wants two to four times as many each time, up to the horizon, and once a random part of it. So
-  members that start together soon renew at different times, and no second has much more requests
+  members that start together soon renew at different times, and no second has many more requests
   than another (``evidence.simulator.fleet`` counts them). The first claim has 100 ms, so a short
   life wastes little; more if the last answer was slow, or the claim would end before its use. If
   the thread of the keeper or the store has too much to do, short claims would make that worse: each
